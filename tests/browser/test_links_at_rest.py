@@ -3,6 +3,7 @@ are over, or at once where machine code is what it shows."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from playwright.sync_api import Browser, expect
@@ -51,3 +52,16 @@ def test_where_assembly_is_shown_it_is_linked_at_once(browser: Browser) -> None:
         before = moved(screen)
         screen.harness.wait_until(lambda: bool(links(screen, before)), "links are asked for")
         assert links(screen, before) == [{"kernel": "main"}]
+
+
+def test_layers_whose_lines_are_linked_are_told_as_compiled(browser: Browser) -> None:
+    """LLVM was "not run" beside the count of its lines and the finished assembly."""
+    with opened(browser) as screen:
+        chips = screen.page.get_by_role("navigation", name="Layers of the program")
+        screen.page.locator(".wb-tree .wb-block-name").first.click()
+        screen.page.locator(".wb-text-row", has_text=" = ").first.click()
+        for name in ("LLVM", "Assembly"):
+            chip = chips.get_by_role("button", name=name)
+            expect(chip.locator(".wb-lit-count")).to_be_visible()
+            expect(chip).to_have_attribute("title", re.compile("compiled for this kernel"))
+            expect(chip).not_to_have_class(re.compile("not-run"))

@@ -298,6 +298,28 @@ def test_several_left_out_ones_keep_their_places_through_undo_and_passes_put_in(
     after(["InferType", "[SimplifyInference]", "FoldConstant"])
 
 
+def test_the_changes_of_a_pass_come_after_its_options_were_changed(harness: Harness) -> None:
+    """The list of steps was asked for twice at once, and what waited for the first answer stayed undone."""
+    values: relay.Expr = relay.var("x", shape=(3, 4), dtype="float32")
+    x = values
+    for _ in range(15):
+        values = relay.nn.relu(relay.add(values, relay.const(np.float32(1))))
+    screen = Workbench(wb.open(relay.Function([x], values)))
+    harness.show(screen)
+    page = harness.page
+    page.get_by_role("listbox", name="Steps").get_by_role("option", name="FuseOps").click()
+    detail = page.get_by_role("region", name="The selected step")
+    expect(detail.locator(".wb-chip", has_text="well-formed")).to_be_visible()
+    page.get_by_role("button", name="Options").click()
+    form = page.get_by_role("form", name="Arguments of FuseOps")
+    form.get_by_label("fuse_opt_level").fill("0")
+    form.get_by_role("button", name="Apply").click()
+    harness.push()
+    expect(page.locator(".wb-last-call")).to_contain_text("fuse_opt_level")
+    expect(detail.locator(".wb-diff")).to_be_visible()
+    expect(detail.locator(".wb-chip", has_text="well-formed")).to_be_visible()
+
+
 def test_a_step_that_cannot_be_left_out_says_why(harness: Harness, stepper: Workbench) -> None:
     page = harness.page
     page.get_by_role("listbox", name="Steps").get_by_role("option", name="Import").click()

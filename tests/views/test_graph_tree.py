@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
+import workbench as wb
 from tests.driver.programs import small_session
+from workbench import relay
 from workbench.views.graph_tree import graph_tree, spoken
 from workbench.views.layers import LayersModel
 
@@ -32,10 +34,22 @@ def test_the_imported_graph_was_changed_by_nothing() -> None:
 
 def test_what_a_step_changed_is_told_apart() -> None:
     found = spoken(small_session().step("FuseOps"))
-    assert found.summary.startswith("FuseOps: ") and found.more == 0
+    assert found.summary.startswith("FuseOps: ") and found.counts["added"] == len(found.added)
     assert any(line.startswith("def fused_") for line in found.added)
     assert not any(line.startswith("@") for line in found.added)
     names = [{line.split(" = ")[0] for line in lines if " = " in line} for lines in (found.added, found.removed)]
     assert found.changed and found.removed and names[0] & names[1] <= names[0]
     nothing = spoken(small_session().step("InferType"))
     assert (nothing.added, nothing.removed, nothing.changed) == ((), (), ())
+
+
+def test_of_a_step_that_changed_much_all_is_counted_and_the_first_are_listed() -> None:
+    """The lists' lengths were told as what there is: "300 added" of 1,480."""
+    x = relay.var("x", shape=(4,), dtype="float32")
+    values: relay.Expr = x
+    for _ in range(320):
+        values = relay.tanh(values)
+    before = wb.open(relay.Function([x], x))
+    found = spoken(before["InferType"].edit({"main": relay.Function([x], values)}).step("Edit"))
+    assert found.counts["added"] >= 320 and len(found.added) == 300
+    assert found.to_json()["counts"] == dict(found.counts)

@@ -38,7 +38,8 @@ class LayerCommands:
 
     def _kernels(self, args: dict[str, Any]) -> Answer:
         shown = self._shown()
-        return Answer("", {"kernels": [kernel.to_json() for kernel in shown.kernels()], "parts": shown.parts()})
+        kernels = [kernel.to_json() for kernel in shown.kernels()]
+        return Answer("", {"kernels": kernels, "parts": shown.parts(), "origins": shown.origins()})
 
     def _pane(self, args: dict[str, Any]) -> Answer:
         return Answer("", self._shown().pane(argument(args, "layer", str), argument(args, "kernel", str, "")))

@@ -152,8 +152,8 @@ class SpokenView(View):
     added: tuple[str, ...]
     removed: tuple[str, ...]
     changed: tuple[str, ...]
-    more: int
-    """Statements that are not listed."""
+    counts: Mapping[str, int]
+    """How many there are of each; of many, the first are listed."""
     version: int = SCHEMA_VERSION
 
 
@@ -168,8 +168,8 @@ def spoken(step: Step) -> SpokenView:
             lists["=" if name in made else "-"].append(made.get(name, line))
         lists["+"] += [line for name, line in made.items() if name not in gone]
     kept = {sign: tuple(line.strip()[:_LINE] for line in lines[:_SPOKEN]) for sign, lines in lists.items()}
-    more = sum(len(lines) - len(kept[sign]) for sign, lines in lists.items())
-    return SpokenView(step.label, found.summary, kept["+"], kept["-"], kept["="], more)
+    counts = {"added": len(lists["+"]), "removed": len(lists["-"]), "changed": len(lists["="])}
+    return SpokenView(step.label, found.summary, kept["+"], kept["-"], kept["="], counts)
 
 
 def _name(line: str) -> str:

@@ -11,10 +11,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from ..core.errors import WorkbenchError, nearest
+from ..core.node import post_order
 from ..driver.layers import GLYPHS
 from ..driver.links import Layer, Links
 from ..driver.step_listings import listings_of
 from ..driver.trips import hottest, trips
+from ..relay.ir import expr as r
 from ..tir.nodes import Buffer, PrimFunc
 from ..tir.script import text as written
 from .eager import runs_graph_passes
@@ -33,7 +35,6 @@ from .words import WordsView, words_of
 if TYPE_CHECKING:
     from ..driver.history import Step
     from ..driver.session import Session
-    from ..relay.ir import expr as r
 
 LANGUAGES: Final = {"llvm": "llvm", "asm": "asm", "onnx": "text"}
 """By layer, where it is not Python's syntax."""
@@ -170,6 +171,22 @@ class LayersModel:
         """Whose numbers the classes of the kernels are: a page that knows others has selected what is gone."""
         links = self.session.provenance.links
         return parts_key(links) if links.sites else ""  # a loop program's statements stay what they were when imported
+
+    def origins(self) -> tuple[tuple[int, ...], ...]:
+        """By class, the calls of the imported graph that it stems from, by their places there.
+
+        Other programs made of the same import have others classes and kernels of other names; these calls are the same.
+        """
+        links = self.session.provenance.links
+        if not links.sites:
+            return ()
+        held = links.of_graph(self.session.labels[0])
+        found: list[list[int]] = [[] for _ in links.parts]
+        calls = (node for node in post_order(self.session.step(0).stage.module["main"]) if isinstance(node, r.Call))
+        for place, call in enumerate(calls):
+            for number in held.get(id(call), ()):
+                found[number].append(place)
+        return tuple(map(tuple, found))
 
     def pane(self, layer: str, kernel: str = "") -> PaneView:
         """A layer's text, the first lines of it.  Raises `WorkbenchError` for a layer or kernel that is not there."""

@@ -2,7 +2,8 @@
 import { add, type Compared } from "./compare";
 import { Lines, PAGE as DIFF_PAGE, Shown as ShownDifference, type Row } from "./diff";
 import type { GraphTools } from "./graph_tools";
-import { Links } from "./links";
+import { Links, NONE, type Classes } from "./links";
+import { Origins, type Carried } from "./origins";
 import type { PipelineStore } from "./pipeline";
 import type { Reading } from "./reading";
 import { Refusal } from "./connection";
@@ -22,6 +23,9 @@ export abstract class Fetching extends BaseStore {
   kernel = "";
   /** Which parts of a model the numbers of classes stand for. */
   private parts: string | null = null;
+  private origins = new Origins();
+  /** The kernel that was shown of the program before. */
+  private carried: Carried | null = null;
   panes: [Pane, Pane] = [pane("fused", "graph"), pane("schedule", "text")];
   focused: 0 | 1 = 0;
   /** Whether lines of assembly and LLVM are shown that say nothing of what is computed. */
@@ -62,7 +66,15 @@ export abstract class Fetching extends BaseStore {
     this.tables.clear();
     this.compared.clear();
     this.stages.clear();
+    const shown = this.kernels.find(({ name }) => name === this.kernel);
+    if (shown) this.carried = { name: shown.name, calls: this.origins.of(shown.classes), holds: shown.classes.some((number) => this.selected.has(number)) };
     this.kernels = [];
+  }
+
+  /** Another program is shown than the one that the last ones were made of: nothing of it is found again. */
+  protected forgetOrigins(): void {
+    this.origins = new Origins();
+    this.carried = null;
   }
 
   override close(): void {
@@ -70,8 +82,9 @@ export abstract class Fetching extends BaseStore {
     super.close();
   }
 
-  /** Nothing is selected any more. */
-  protected abstract unselect(): void;
+  abstract selected: Classes;
+  /** Select what was selected in the program before, or what is left of it. */
+  protected abstract reselect(classes: Classes): void;
 
   layer(name: string): LayerView | undefined {
     return this.view?.layers.find((layer) => layer.name === name);
@@ -160,13 +173,18 @@ export abstract class Fetching extends BaseStore {
       this.set(() => (this.waiting = say.frame_a.lowering));
       const answer = await this.connection.request("kernels").catch((error) => this.refused("kernels", error)).finally(() => this.set(() => (this.waiting = "")));
       if (!answer) return;
-      const view = answer.view as { kernels: KernelView[]; parts: string };
-      if ((this.parts ?? view.parts) !== view.parts) this.unselect(); // numbers of classes are those of a program
-      this.parts = view.parts;
+      const view = answer.view as { kernels: KernelView[]; parts: string; origins?: number[][] };
+      const origins = new Origins(view.origins);
+      if ((this.parts ?? view.parts) !== view.parts) { // numbers of classes are those of a program
+        this.reselect(this.selected.size ? origins.within(this.origins.of(this.selected)) : NONE);
+      }
+      [this.parts, this.origins] = [view.parts, origins];
       this.set(() => {
+        const before = this.carried?.name === this.kernel ? this.carried : { name: this.kernel, calls: new Set<number>(), holds: false };
         this.kernels = view.kernels;
-        if (!view.kernels.some((kernel) => kernel.name === this.kernel)) this.kernel = view.kernels[0]?.name ?? "";
+        this.kernel = origins.kernel(view.kernels, before, this.selected); // a name that is kept may be another kernel's
       });
+      this.tools.findAgain();
       await this.look();
     });
   }
@@ -194,6 +212,7 @@ export abstract class Fetching extends BaseStore {
       const view = answer.view as GraphView;
       this.set(() => this.graphs.set(key, view));
       await this.tools.load(layer);
+      this.tools.findAgain();
     });
   }
 

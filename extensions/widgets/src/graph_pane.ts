@@ -117,7 +117,7 @@ function Box({ store, at, box, look }: { store: WorkbenchStore; at: 0 | 1; box: 
   const top = box.y - ((box.lines.length - 1) * height) / 2 + 4;
   const open = () => box.kind === "group" && store.open_group(layer, box.id);
   const select = () => {
-    tools.chosen = { layer, step: tools.step(layer), id: box.id };
+    tools.choose(layer, box.id);
     if (box.kind !== "input") void store.select(classes, at);
   };
   const words = box.kind === "group" ? say.graph.boxGroup(box.lines.join(" ")) : box.lines.join(", ");

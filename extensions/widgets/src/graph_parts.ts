@@ -4,7 +4,7 @@ import { OVERLAYS, type CallView, type Overlay } from "./graph_tools";
 import { html } from "./parts";
 import { say } from "./strings";
 import type { GraphView } from "./types";
-import { WhyNotRow } from "./why_not";
+import { WhyNotRow, callKey } from "./why_not";
 import type { WorkbenchStore } from "./workbench";
 
 interface Shape { store: WorkbenchStore; at: 0 | 1; graph: GraphView; found: Map<string, number> | string }
@@ -86,12 +86,14 @@ export function Calls({ store }: { store: WorkbenchStore }) {
   const calls = store.tools.callsIn(chosen.layer, chosen.id);
   if (calls.length === 0 || calls.length > 8) return null;
   return html`<section class="wb-place" aria-label=${say.graph.operators}>
-    ${calls.map((call) => html`<${OneCall} key=${`${call.place} ${call.number}`} store=${store} call=${call} />`)}</section>`;
+    ${calls.map((call) => html`<${OneCall} key=${callKey(call)} store=${store} call=${call} />`)}</section>`;
 }
 
 function OneCall({ store, call }: { store: WorkbenchStore; call: CallView }) {
   const change = (name: string) => (event: Event) => void store.setAttribute(call, name, (event.target as HTMLInputElement).value);
-  return html`<details open=${false}><summary><code>${call.op}</code> <span class="wb-muted">${String(call.facts["shape"] ?? "")} ${String(call.facts["dtype"] ?? "")}</span></summary>
+  const key = callKey(call);
+  const turned = (event: Event) => store.tools.turnCall(key, (event.currentTarget as HTMLDetailsElement).open);
+  return html`<details open=${store.tools.unfolded.has(key)} onToggle=${turned}><summary><code>${call.op}</code> <span class="wb-muted">${String(call.facts["shape"] ?? "")} ${String(call.facts["dtype"] ?? "")}</span></summary>
     <p class="wb-muted">${call.doc}</p>
     <dl class="wb-bindings">${call.attributes.map((name) => html`<dt>${name}</dt><dd><input class="wb-field" type="text" aria-label=${say.graph.argument(name, call.op)}
       title=${say.graph.argumentHelp} value=${String(call.facts[name] ?? "")} disabled=${store.changing} onChange=${change(name)} /></dd>`)}</dl>

@@ -24,6 +24,10 @@ export class GraphTools {
   /** The box under the pointer, and the one that was clicked last: layer and id. */
   over = "";
   chosen: { layer: string; step: string; id: string } | null = null;
+  /** The one of the program before, until it is found in this one. */
+  private lost: typeof this.chosen = null;
+  /** The calls of the chosen box whose attributes are shown. */
+  readonly unfolded = new Set<string>();
   /** Why a pass left an operator of the chosen box as it is, once asked. */
   why: WhyNot | null = null;
   /** What a step changed, in words: of the last one that was asked for. */
@@ -44,9 +48,33 @@ export class GraphTools {
     this.work.clear();
     this.drawn.clear();
     this.trees.clear();
+    this.lost = this.chosen ?? this.lost;
     this.chosen = this.why = this.spoken = null;
     const labels = new Set(this.steps());
     for (const [layer, step] of this.stepOf) if (!labels.has(step)) this.stepOf.delete(layer);
+  }
+
+  choose(layer: string, id: string): void {
+    if (this.chosen?.layer !== layer || this.chosen.id !== id) this.unfolded.clear();
+    this.chosen = { layer, step: this.step(layer), id };
+    this.lost = null;
+  }
+
+  /** In another program the chosen box is the one of its place that holds what is selected, or the only one that does. */
+  findAgain(): void {
+    const lost = this.lost;
+    const graph = lost && this.store.graph(lost.layer);
+    if (!lost || !graph?.linked || this.store.kernels.length === 0) return;
+    this.lost = null;
+    if (this.chosen || lost.step !== this.step(lost.layer)) return;
+    const meant = graph.boxes.filter((box) => box.kind !== "input" && meets(new Set(box.classes), this.store.selected));
+    const found = meant.find((box) => box.id === lost.id) ?? (meant.length === 1 ? meant[0] : undefined);
+    if (found) this.store.set(() => (this.chosen = { ...lost, id: found.id }));
+  }
+
+  turnCall(key: string, open: boolean): void {
+    if (open) this.unfolded.add(key);
+    else this.unfolded.delete(key);
   }
 
   steps(): string[] {
@@ -62,7 +90,7 @@ export class GraphTools {
   }
 
   showStep(layer: string, step: string): void {
-    this.store.set(() => { this.stepOf.set(layer, step); this.chosen = null; });
+    this.store.set(() => { this.stepOf.set(layer, step); this.chosen = this.lost = null; });
     this.store.reload();
   }
 

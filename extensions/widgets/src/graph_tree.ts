@@ -9,7 +9,7 @@ import type { WorkbenchStore } from "./workbench";
 export interface TreeItem {
   id: string; level: number; kind: "group" | "call" | "operator"; title: string; name: string; inputs: number; shape: string; changed: string[]; classes: number[];
 }
-export interface Spoken { step: string; summary: string; added: string[]; removed: string[]; changed: string[]; more: number }
+export interface Spoken { step: string; summary: string; added: string[]; removed: string[]; changed: string[]; counts: Record<"added" | "removed" | "changed", number> }
 
 /** "nn.conv2d v3, inputs 2, output 1×64×56×56 float32, changed by FuseOps" */
 export function words(item: TreeItem): string {
@@ -37,7 +37,7 @@ export function TreePane({ store, at }: { store: WorkbenchStore; at: 0 | 1 }) {
   const go = (to: number) => setActive(items[Math.min(Math.max(to, 0), items.length - 1)]!.id);
   const choose = (item: TreeItem) => {
     setActive(item.id);
-    tools.chosen = { layer, step: tools.step(layer), id: item.id.split("#")[0]! };
+    tools.choose(layer, item.id.split("#")[0]!);
     void store.select(new Set(item.classes), at);
   };
   const keys = onKeys({
@@ -97,9 +97,9 @@ export function SpokenChanges({ store }: { store: WorkbenchStore }) {
   useEffect(() => { if (wanted) void store.speak(wanted); }, [wanted, store.view]);
   const found = store.tools.spoken?.step === wanted ? store.tools.spoken : null;
   const some = found ? LISTS.filter((list) => found[list].length > 0) : [];
-  const counts = (what: "Count" | "Spoken") => some.map((list) => say.graph[`${list}${what}`](found![list].length)).join(", ");
+  const counts = (what: "Count" | "Spoken") => some.map((list) => say.graph[`${list}${what}`](found!.counts[list])).join(", ");
   return html`<div class="wb-hidden" role="status" aria-label=${say.graph.stepChanged}>${found && say.graph.stepChangedSpoken(found.summary, counts("Spoken"))}</div>
     ${some.length > 0 && html`<details class="wb-spoken"><summary>${say.graph.asLists(counts("Count"))}</summary>
-      ${some.map((list) => html`<div class="wb-heading">${say.graph[list]}</div><ul aria-label=${say.graph[list]}>${found![list].map((line) => html`<li><code>${line}</code></li>`)}</ul>`)}
-      ${found!.more > 0 && html`<p class="wb-muted">${say.graph.more(found!.more)}</p>`}</details>`}`;
+      ${some.map((list) => html`<div class="wb-heading">${say.graph[list]}</div><ul aria-label=${say.graph[list]}>${found![list].map((line) => html`<li><code>${line}</code></li>`)}</ul>
+        ${found!.counts[list] > found![list].length && html`<p class="wb-muted">${say.graph.more(found!.counts[list] - found![list].length)}</p>`}`)}</details>`}`;
 }

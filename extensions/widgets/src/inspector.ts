@@ -12,15 +12,29 @@ export function Ladder({ store }: { store: WorkbenchStore }) {
   return html`<aside class="wb-ladder" aria-label=${say.frame_a.selection}>
     ${store.selected.size === 0 ? html`<p class="wb-muted">${say.frame_a.selectionHelp}</p>` : html`
       <div class="wb-ladder-names">${names.map((name) => html`<code>${name}</code>`)}</div>
+      <${Holders} store=${store} />
       <dl>${store.view?.layers.map((layer) => {
         const lit = store.lit(layer.name);
         return html`<dt><button class="wb-link" disabled=${lit === 0} onClick=${() => store.show(layer.name, true)}>${layer.title}</button></dt>
-          <dd>${lit > 0 ? told(store, layer.name, lit) : links?.has(layer.name) ?? true ? say.frame_a.noLine : "…"}</dd>`;
+          <dd>${lit > 0 ? told(store, layer.name, lit) : (links ? links.has(layer.name) : !store.linking) ? say.frame_a.noLine : "…"}</dd>`;
       })}</dl>`}
     <${Calls} store=${store} />
     <${Explained} store=${store} />
     ${store.place && html`<${Place} store=${store} place=${store.place} />`}
   </aside>`;
+}
+
+/** Of several kernels that carry out what is selected: whose lines are counted, and the others. */
+function Holders({ store }: { store: WorkbenchStore }) {
+  const all = store.holders;
+  if (all.length < 2) return null;
+  const at = all.indexOf(store.kernel);
+  const step = (by: number) => void store.showHolder(all[(at + by + all.length) % all.length]!);
+  return html`<p class="wb-holders" role="group" aria-label=${say.frame_a.holders}>
+    <button class="wb-icon" aria-label=${say.frame_a.previousHolder} title=${say.frame_a.previousHolder} onClick=${() => step(-1)}>‹</button>
+    <span role="status" title=${say.frame_a.holdersHelp}>${say.frame_a.holderOf(at + 1, all.length)}</span>
+    <button class="wb-icon" aria-label=${say.frame_a.nextHolder} title=${say.frame_a.nextHolder} onClick=${() => step(1)}>›</button>
+    <code title=${store.kernel}>${store.kernel}</code></p>`;
 }
 
 function told(store: WorkbenchStore, layer: string, count: number): string {

@@ -173,8 +173,8 @@ export class PipelineStore extends BaseStore {
       this.keep(reply.view as StepView, generation);
       if (reply.state !== this.view?.state) {
         // Computing this step made others known too; what has been fetched stays true.
-        const view = (await this.connection.request("open", {}, "list")).view as PipelineView;
-        if (generation === this.generation) this.set(() => (this.view = view));
+        await this.refresh(); // which others ask for too: overtaken by them, this goes on
+        if (generation !== this.generation) return;
       }
     }
     if (this.rewriteIndex === null) await this.askKinds(id, "kinds");

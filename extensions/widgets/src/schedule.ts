@@ -61,14 +61,14 @@ export class ScheduleStore extends BaseStore {
 
   private show(view: unknown): void {
     this.set(() => {
-      const [before, chosen] = [this.view, this.node];
+      const [before, chosen, known] = [this.view, this.node, new Set(this.nodes.map((node) => node.key))];
       this.view = view as ScheduleView;
       if (this.problem?.code !== "E-UI-STALE") this.problem = null; // that one says why the picture is another
       this.chosen = "";
       this.ways = null;
       this.more.forget(true);
       this.judged.clear();
-      this.selected = before ? (chosen && follow(chosen, this.nodes)?.id) ?? "" : (this.nodes.find((node) => node.kind === "loop") ?? this.nodes[0])?.id ?? "";
+      this.selected = before ? (chosen && follow(chosen, this.nodes, known)?.id) ?? "" : (this.nodes.find((node) => node.kind === "loop") ?? this.nodes[0])?.id ?? "";
     });
     void this.judge();
   }
@@ -182,12 +182,16 @@ export class ScheduleStore extends BaseStore {
   }
 }
 
-/** The box that was chosen, in another state: the same block or variable, one of its name made again, what it became, or what it was made of. */
-function follow(chosen: TreeNode, nodes: TreeNode[]): TreeNode | undefined {
+/**
+ * The box that was chosen, in another state: the same block or variable, what it became, one of its name made again, or
+ * what it was made of.  One of its name that was there before (`known`) is another nest's.
+ */
+function follow(chosen: TreeNode, nodes: TreeNode[], known: Set<string>): TreeNode | undefined {
   if (chosen.kind !== "loop") return nodes.find((node) => node.id === chosen.id);
   const loops = nodes.filter((node) => node.kind === "loop");
-  return loops.find((node) => node.key === chosen.key) ?? loops.find((node) => node.name === chosen.name && String(node.made_of) === String(chosen.made_of))
-    ?? loops.find((node) => node.made_of.includes(chosen.key)) ?? loops.find((node) => chosen.made_of.includes(node.key));
+  const again = (node: TreeNode) => !known.has(node.key) && node.name === chosen.name && String(node.made_of) === String(chosen.made_of);
+  return loops.find((node) => node.key === chosen.key) ?? loops.find((node) => node.made_of.includes(chosen.key))
+    ?? loops.find(again) ?? loops.find((node) => chosen.made_of.includes(node.key));
 }
 
 export function ScheduleScreen({ store }: { store: ScheduleStore }) {

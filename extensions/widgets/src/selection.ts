@@ -38,9 +38,14 @@ export abstract class Selecting extends Fetching {
     if (classes !== this.hovered) this.set(() => (this.hovered = classes));
   }
 
-  protected unselect(): void {
+  protected reselect(classes: Classes): void {
     this.hovered = NONE;
-    this.tell(NONE);
+    this.tell(classes);
+  }
+
+  /** The lines of what is selected are on their way. */
+  get linking(): boolean {
+    return !this.links && this.kernel !== "" && this.refusal("schedule") === undefined;
   }
 
   private tell(classes: Classes): void {
@@ -60,6 +65,19 @@ export abstract class Selecting extends Fetching {
       await this.loadLinks();
     }
     this.set(() => this.toSelection(this.panes[1 - from]!));
+  }
+
+  /** The kernels that carry out a part of what is selected, those of the most arithmetic first; lines are counted in one. */
+  get holders(): string[] {
+    return this.selected.size === 0 ? [] : this.kernels.filter(({ classes }) => classes.some((number) => this.selected.has(number))).map(({ name }) => name);
+  }
+
+  /** Show another kernel of what is selected, and its lines. */
+  async showHolder(name: string): Promise<void> {
+    this.set(() => { this.kernel = name; for (const one of this.panes) one.active = 0; });
+    this.load();
+    await this.loadLinks();
+    this.set(() => { for (const one of this.panes) this.toSelection(one); });
   }
 
   /** Select what a call of a kernel carries out; both panes go there. */

@@ -68,6 +68,7 @@ export class WorkbenchStore extends TextEditing {
     const names = view.layers.map((layer) => layer.name);
     this.forget();
     if (this.view && this.view.subject !== view.subject) {
+      this.forgetOrigins();
       this.measured.clear(); // another program, whose branches and kernels may be called the same
       this.against = 0;
     }

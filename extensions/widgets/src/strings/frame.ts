@@ -47,6 +47,7 @@ export const frame = {
   hottest: "Hottest",
   hottestHelp: "The statement that most instructions are run for, by trip counts (h)",
   howToShow: (layer: string) => `How to show ${layer}`,
+  inHolder: (number: number, count: number) => `, in kernel ${number} of ${count}`,
   inPane: (pane: string) => `in pane ${pane}`,
   keepView: "Keep this view",
   keptViews: "Kept views",

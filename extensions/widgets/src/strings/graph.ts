@@ -1,9 +1,9 @@
 // Texts of graphs, groups, their search and their tree of words.
-import { plural } from "./common";
+import { number, plural } from "./common";
 
 export const graph = {
   added: "Added",
-  addedCount: (count: number) => `${count} added`,
+  addedCount: (count: number) => `${number(count)} added`,
   addedSpoken: (count: number) => `${plural(count, "statement")} added`,
   after: (step: string) => `after ${step}`,
   afterAll: "after all passes",
@@ -20,7 +20,7 @@ export const graph = {
   bytes: (amount: string) => `${amount}B`,
   changed: "Changed",
   changedCalls: (count: number) => plural(count, "changed call"),
-  changedCount: (count: number) => `${count} changed`,
+  changedCount: (count: number) => `${number(count)} changed`,
   changedSpoken: (count: number) => `${plural(count, "statement")} changed`,
   drawing: "graph",
   find: "Find in the graph",
@@ -37,7 +37,7 @@ export const graph = {
   layingOut: "Laying the graph out …",
   microseconds: (time: string) => `${time} µs`,
   milliseconds: (time: string) => `${time} ms`,
-  more: (count: number) => `and ${count} more`,
+  more: (count: number) => `and ${number(count)} more`,
   noNumber: (text: string) => `no number: ${text}`,
   noPattern: (text: string) => `no regular expression: ${text}`,
   notMeasured: "No kernel was measured yet: Measure times the one that is chosen.",
@@ -48,7 +48,7 @@ export const graph = {
   },
   percent: (part: string) => `${part} %`,
   removed: "Removed",
-  removedCount: (count: number) => `${count} removed`,
+  removedCount: (count: number) => `${number(count)} removed`,
   removedSpoken: (count: number) => `${plural(count, "statement")} removed`,
   smaller: "Smaller",
   smallerHelp: "Smaller (−; Ctrl and the wheel)",
