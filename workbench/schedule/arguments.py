@@ -15,7 +15,7 @@ import typing
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from operator import index
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from ..core.errors import WorkbenchError
 from ..tir import nodes as t
@@ -69,6 +69,8 @@ BufferChoice = Annotated[tuple[str, int] | str, OfBlock()]
 """A buffer of a block: ("read" | "write", number), ("own", number) among those that the function allocates, or its
 name.  A `Buffer` stands for its name."""
 
+SEE_SIGNATURE: Final = "see the primitive's signature and docstring"
+"""What a person can do about a wrong argument: in a cell; a form has its own word."""
 Resolve = Callable[[Any], Reference | None]
 """Makes a reference of a name from a trace or of a block's name; None if it cannot."""
 
@@ -202,7 +204,7 @@ def _wrong(what: str, value: Any, expected: str) -> ScheduleError:
         f"{what} is not what it takes",
         found=f"{_shown(value)} ({type(value).__name__})",
         expected=expected,
-        fix="see the primitive's signature and docstring",
+        fix=SEE_SIGNATURE,
     )
 
 

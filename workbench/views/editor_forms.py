@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Mapping
-from itertools import islice
+from itertools import chain, islice
 from typing import Annotated, Any, Final, Literal
 
 from ..schedule.arguments import Between
@@ -20,6 +20,8 @@ from .strings.tables import say
 
 _TRIES: Final = 24
 """Combinations of arguments that are tried for one primitive at one box."""
+_INNER: Final = 4
+"""Iterations that a split puts into the inner loop, where they fit."""
 _CATEGORIES: Final = ("loop", "place", "inline", "cache", "reduction", "tile", "layout", "annotation")
 """The order of the groups in which primitives are offered; others follow."""
 _FIRST: Final = ("split", "reorder", "vectorize", "parallel", "unroll", "compute_at", "cache_write")
@@ -49,7 +51,8 @@ def first_working(
     """None and arguments that work at `reference`; or, with none found, the first refusal and what was refused."""
     first: ScheduleError | None = None
     refused: dict[str, Any] = {}
-    for arguments in islice(schedule.candidates(entry, reference), _TRIES):
+    tried = islice(schedule.candidates(entry, reference), _TRIES)
+    for arguments in chain(_fitting(schedule, entry, reference), tried):
         values = list(arguments.items())
         leading = entry.parameters[0]
         spread = arguments[leading.name] if leading.kind is leading.VAR_POSITIONAL else (arguments[leading.name],)
@@ -59,6 +62,20 @@ def first_working(
         if first is None:
             first, refused = refusal, arguments
     return first or schedule.first_refusal(entry, reference), refused
+
+
+def _fitting(schedule: Schedule, entry: Primitive, reference: Reference) -> list[dict[str, Any]]:
+    """Of a split, factors that fit the loop: four iterations inside where these divide it, else its own divisor."""
+    if entry.name != "split":
+        return []
+    extent = getattr(schedule.state.tree.loops[id(reference.target)].loop.extent, "value", None)
+    if not isinstance(extent, int) or extent < 2 or (extent > _INNER and extent % _INNER == 0):
+        return []  # as `split` itself suggests
+    inner = next((factor for factor in range(2 * _INNER, 1, -1) if factor < extent and extent % factor == 0), None)
+    if inner is None and extent > _INNER:
+        return []  # nothing divides it: a guard it is
+    first, second = entry.parameters[:2]
+    return [{first.name: reference, second.name: [None, inner or extent]}]
 
 
 def shown_arguments(entry: Primitive, arguments: Mapping[str, Any], boxes: Mapping[Any, str]) -> dict[str, Any]:

@@ -30,6 +30,7 @@ from .editor_forms import (
     unfit,
 )
 from .editor_kept import LoopNames
+from .field_words import in_field_words, worded
 from .schema import (
     ErrorView,
     HistoryEntry,
@@ -96,6 +97,7 @@ class EditorModel:
             _do(made, primitive, selection, arguments)
         except ScheduleError as error:
             error.nodes = tuple(boxes_of(error.nodes, self._here().references))
+            in_field_words(primitive, error)
             raise
         return made
 
@@ -135,7 +137,7 @@ class EditorModel:
         try:
             _do(made, primitive, selection, arguments)
         except ScheduleError as error:
-            return made, error
+            return made, in_field_words(primitive, error)
         return made, None
 
     def undo(self) -> None:
@@ -198,7 +200,7 @@ class _Looked:
                 continue
             with effort(0):  # what would take longer is asked for one primitive at a time: `ways`
                 refusal, tried = first_working(self._prepared, entry, reference)
-            reasons[entry.name] = None if refusal is None else reason_of(refusal)
+            reasons[entry.name] = None if refusal is None else worded(entry.name, reason_of(refusal))
             shown = shown_arguments(entry, tried, self._boxes)
             if refusal is not None:
                 self._refused[selection, entry.name] = shown

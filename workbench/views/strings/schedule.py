@@ -42,6 +42,10 @@ class Schedule:
     def guarded(self, touched: str, condition: str) -> str:
         return f"{touched}, only where {condition}"
 
+    auto = "auto"
+    """What the field of factors says for the one that is worked out; `form.ts` reads it."""
+    mend_the_field = "change what the field says"
+
     def refusal(self, message: str, fix: str) -> str:
         return f"{message}. Fix: {fix}." if fix else f"{message}."
 
