@@ -234,6 +234,16 @@ def test_loop_functions_large_and_small() -> None:
         assert report, f"{report}"
 
 
+@pytest.mark.parametrize("find", ["first", "all"])
+def test_an_edited_loop_function_is_wrong_whichever_step_is_asked_first(find: str) -> None:
+    """Halving asks the last step first, which was its own yardstick: a shortened sum was right."""
+    lines = HEAD + "    for i in T.serial(16):\n        B[i] = "
+    session = wb.open(function(lines + "A[i] * 2.0\n"))
+    edited = session.edit(tir={"f": function(lines + "A[i] * 3.0\n")})
+    report = edited.check_numerics({"A": np.ones(16, "float32")}, find=find)
+    assert report.first_wrong == "Edit" and report.tensor is not None and report.tensor.count == 16, f"{report}"
+
+
 def test_a_loop_function_beyond_its_buffer_fails_at_import() -> None:
     text = HEAD + "    for i in T.serial(16):\n        B[i] = A[i + 1]\n"
     report = wb.open(function(text)).check_numerics({"A": np.ones(16, "float32")})

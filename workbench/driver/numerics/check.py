@@ -29,14 +29,15 @@ from ...lower.entry import input_names
 from ..given_inputs import arranged, entry_name, given_inputs
 from . import piece
 from .blame import Culprit, culprit, interpreted_check, reason
-from .compare import Gap, WrongTensor, compare, compare_all
+from .compare import Gap, WrongTensor, compare
 from .entry import EntryMachine, EntryRun, NotStraight, first_difference
+from .functions import Functions
 from .graph import Memory, first_wrong, relay_values
 from .kernels import KernelChecker, brief, compiled_unit
 from .report import BAD, KernelCheck, NumericsReport, StepCheck
 from .shrink import SmallKernel
 from .suspects import from_edits
-from .whole import entry_unit, run_entry, run_function
+from .whole import entry_unit, run_entry
 from .yardstick import Yardstick
 
 if TYPE_CHECKING:
@@ -71,8 +72,8 @@ class Checker:
         self.kernels: KernelChecker | None = None
         self._runs: dict[int, EntryRun] = {}
         self.yardstick = Yardstick(self.root, self.given, tolerance, self.memory)
-        self._first_outputs: list[np.ndarray] = []
-        """Of loop functions that were opened as such."""
+        self.functions: Functions | None = None
+        """Of a session of loop functions that were opened as such."""
         self.culprits: dict[int, Culprit] = {}
         self._suspects: dict[str, SmallKernel] = {}
         """Kernels whose native code is wrong through no fault of their loop steps: these are interpreted."""
@@ -123,7 +124,7 @@ class Checker:
         self.memory.clear()
         self.machine = self.kernels = None
         self._runs.clear()
-        self._first_outputs.clear()
+        self.functions = None
         self.yardstick = Yardstick(self.root, self.given, self.tolerance, self.memory)
         give_back_memory()
 
@@ -207,13 +208,19 @@ class Checker:
             return StepCheck(label, "not run", note="the time is spent")
         try:
             if self.session.actions[0].level != "relay":
-                return self._function_step(step, label)
+                return _step_check(label, self._functions().gap(step, self.child))
             if step.action.level == "relay":
                 return self._graph_step(step, label)
             give_back_memory()  # of the step that was just computed, and of the kernels at the step before
             return self._loop_step(step, index, label, alone)
         except WorkbenchError as error:
             return StepCheck(label, "failed", note=brief(error))
+
+    def _functions(self) -> Functions:
+        if self.functions is None:
+            self.functions = Functions(self.step(0), self.given, self.tolerance)
+            self.notes.append("loop functions are compared with the first step's results, in their own precision")
+        return self.functions
 
     # --- graph steps ---
 
@@ -410,19 +417,6 @@ class Checker:
         self.kernels.forget()
         joined = _joined(StepCheck(label, "right"), checks)
         return joined if joined.bad else _joined(self._whole_step(step, label), checks)
-
-    # --- loop functions that were opened as such ---
-
-    def _function_step(self, step: Step, label: str) -> StepCheck:
-        name = entry_name(self.root)
-        codegen = step.action.kind == "codegen"
-        module = step.stage.compiled.program if codegen else step.stage.module
-        unit = compiled_unit(step.stage.compiled, module) if codegen else None
-        outputs = run_function(self.child, module, name, self.given, unit)
-        if not self._first_outputs:
-            self._first_outputs = outputs
-            self.notes.append("loop functions are compared with the first step's results, in their own precision")
-        return _step_check(label, compare_all(outputs, self._first_outputs, self.tolerance, None, f"function {name}"))
 
 
 def _step_check(label: str, gap: Gap) -> StepCheck:
