@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import workbench as wb
+from tests.nightly import examples
 from workbench import te
 from workbench.arith.build import call
 from workbench.core.errors import WorkbenchError
@@ -98,3 +101,42 @@ def test_every_entrance_refuses(make):
 def test_what_is_inside_runs():
     session = wb.open([X, te.compute((4,), INSIDE["if"][2], name="C")])
     assert session.run({"X": np.arange(4, dtype=np.float32)})["C"].tolist() == [1, 2, 3, 0]
+
+
+@given(
+    extents=st.lists(st.integers(1, 5), min_size=2, max_size=2),
+    factors=st.lists(st.integers(-3, 3), min_size=2, max_size=2),
+    offset=st.integers(-4, 8),
+    shape=st.integers(1, 12),
+    kind=st.sampled_from(["none", "bound", "sum", "mod", "else"]),
+    limit=st.integers(-2, 8),
+)
+@settings(max_examples=examples(200), deadline=None)
+def test_refused_is_what_an_iteration_proves(extents, factors, offset, shape, kind, limit):
+    """Gone through one by one: nothing is refused that stays inside; without conditions all that does not is."""
+    guards = {
+        "none": lambda i, j: True, "bound": lambda i, j: i < limit, "sum": lambda i, j: i + j < limit,
+        "mod": lambda i, j: (i + limit) % 2 == 0, "else": lambda i, j: j >= limit,
+    }  # fmt: skip
+    guard = guards[kind]
+    leaves = any(
+        guard(i, j) and not 0 <= factors[0] * i + factors[1] * j + offset < shape
+        for i in range(extents[0])
+        for j in range(extents[1])
+    )
+    data = te.placeholder((shape,), name="D")
+
+    def body(i, j):
+        index = i * factors[0] + j * factors[1] + offset
+        if kind == "none":
+            return data[index]
+        if kind == "else":
+            return te.if_then_else(j < limit, zero(), data[index])
+        return te.if_then_else((i + limit) % 2 == 0 if kind == "mod" else guard(i, j), data[index], zero())
+
+    try:
+        te.create_prim_func([data, te.compute(tuple(extents), body, name="C")])
+    except WorkbenchError as error:
+        assert error.code == "E-TE-BOUNDS" and leaves
+    else:
+        assert not leaves or kind != "none"

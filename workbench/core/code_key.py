@@ -3,8 +3,11 @@
 Two definitions of the same source have the same key, wherever they lie.  It changes with the function itself, and with
 the values it closes over, its defaults, and the globals it names: numbers, containers, arrays, classes with their
 methods, instances with their state, functions with their attributes, helpers in this or another module of the user,
-attributes of such modules.  What a library brings (Python, installed packages, the workbench) counts by name; an object
-of a library says itself what it consists of (`Keyed`), or by the way in which it is copied.
+attributes of such modules.  What a library brings (Python, installed packages, the workbench) counts by name, and so
+do functions and classes in its modules; but numbers and texts there, and what a user has put there or among Python's
+own names, count as they are, and so do `wb.limits` and the variables of the environment whose names stand in the code
+that asks for them.  An object of a library says itself what it consists of (`Keyed`), or by the way in which it is
+copied.
 
 >>> code_key(lambda x: x + 1) == code_key(lambda x: x + 1)
 True
@@ -12,7 +15,8 @@ True
 False
 
 What cannot be told apart in this way (an open file, a lock) makes the key a new one at each call, so that nothing is
-shared by mistake; `without_key` names it.  Not seen is what code finds by a text: `globals()["x"]`, `getattr`.
+shared by mistake; `without_key` names it.  Not seen is what code finds by a text: `globals()["x"]`, `getattr`, a
+variable of the environment of a computed name; nor lists and dictionaries in modules of libraries, files, the clock.
 """
 
 from __future__ import annotations

@@ -5,16 +5,21 @@ of_user(function, cells)      # ["SCALE", 2.0, "helper", <function helper>, ...]
 
 from __future__ import annotations
 
+import builtins
 import dis
+import os
 import sys
 import sysconfig
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
-from typing import Any, Final
+from typing import Any, Final, cast
+
+from .limits import limits
 
 _OWN: Final = __name__.partition(".")[0]
+_ENVIRONMENT: Final = frozenset({"environ", "environb", "getenv", "getenvb"})
 _CYTHON: Final = "_cython_"
 """How the modules begin in which extensions keep the classes that they share; they lie in no file."""
 _KINDS: Final = {
@@ -72,15 +77,64 @@ def _is_installed(module: str, file: str) -> bool:
 def of_user(function: FunctionType, cells: Sequence[Any]) -> list[Any]:
     """Names and values of the globals that a function reads, those of the functions within it too.
 
-    Of modules of the user's, also of those in its cells, the attributes count that the code asks for.
+    Of modules of the user's, also of those in its cells, the attributes count that the code asks for.  Of those of
+    libraries, and of Python's own names, what a user has set counts, and numbers and texts; `wb.limits`, and the
+    variables of the environment whose names stand in the code, where it reads these.
     """
     read, asked, imports = _names_in(function.__code__)
-    found = [part for name in read if name in function.__globals__ for part in (name, function.__globals__[name])]
-    modules = [*cells, *found, *(sys.modules.get(name) for name in imports)]
+    values = {name: function.__globals__[name] for name in read if name in function.__globals__}
+    found = [part for name, value in values.items() if value is not os.environ for part in (name, value)]
+    for name in read:
+        if name not in values and _may_change(vars(builtins).get(name)):
+            found += [name, vars(builtins)[name]]
+    modules = [item for item in (*cells, *found, *map(sys.modules.get, imports)) if isinstance(item, ModuleType)]
     for module in modules:
-        if isinstance(module, ModuleType) and is_users(module.__name__):
-            found += [part for item in _attributes(module, asked) for part in item]
+        take = _attributes if is_users(module.__name__) else _changed_attributes
+        found += [part for item in take(module, asked) for part in item]
+    if "limits" in asked and any(is_own(module.__name__) for module in modules):
+        found.append(limits)
+    if _ENVIRONMENT & {*asked, *read} or any(value is os.environ for value in (*values.values(), *cells)):
+        found += _environment(function, [*values.values(), *cells])
     return found
+
+
+def _environment(function: FunctionType, around: Sequence[Any]) -> list[Any]:
+    """The variables of the environment whose names stand in code, in its defaults or in what it reads; else all."""
+    waiting: list[Any] = [function.__code__, *around, *(function.__defaults__ or ())]
+    texts: set[str] = set()
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, CodeType):
+            waiting += item.co_consts
+        elif isinstance(item, (tuple, frozenset)):
+            waiting += cast("tuple[Any, ...]", item)
+        elif isinstance(item, str) and item.isidentifier():
+            texts.add(item)
+    return [part for name in sorted(texts or os.environ) for part in (name, os.environ.get(name))]
+
+
+def _may_change(value: object) -> bool:
+    """Whether a value in a library's module counts: a number or a text, or what is a user's."""
+    if type(value) in (bool, int, float, complex, str, bytes):
+        return True
+    if isinstance(value, FunctionType):
+        return is_users(value.__globals__.get("__name__"))
+    kind = value if isinstance(value, type) else type(value)
+    return not isinstance(value, ModuleType) and is_users(kind.__module__)
+
+
+def _changed_attributes(module: ModuleType, asked: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+    """The attributes of a library's module, and of modules in it, that are asked for and may change."""
+    waiting, seen = [module], {id(module)}
+    while waiting:
+        held = vars(waiting.pop())
+        for name in asked:
+            value = held.get(name)
+            if isinstance(value, ModuleType) and id(value) not in seen:
+                seen.add(id(value))
+                waiting.append(value)
+            elif _may_change(value):
+                yield name, value
 
 
 def _attributes(module: ModuleType, asked: tuple[str, ...]) -> Iterator[tuple[str, Any]]:

@@ -326,6 +326,10 @@ def module_pass(
     The factory is registered in `PASSES` under its name (again, when a cell is run again).  A name of the workbench's
     own passes stays theirs: the object that is made here runs where it is given itself, and
     `PASSES.register(name, made, override=True)` says that the name shall mean it from now on.
+
+    What it gives is remembered by its program, its options and its code: all that the code names (`core/code_key.py`),
+    `wb.limits` and variables of the environment among it.  What comes from elsewhere (files, the clock, names that are
+    computed) is not seen: make it an option, so that another value is another step.
     """
 
     def decorate(target: Any) -> Any:
@@ -469,7 +473,10 @@ def function_pass(
     required: Sequence[str] | None = None,
     applies_to: type | tuple[type, ...] = object,
 ) -> Any:
-    """Turn `f(func, mod, ctx, *, options) -> func` into a pass factory, run on each function of class `applies_to`."""
+    """Turn `f(func, mod, ctx, *, options) -> func` into a pass factory, run on each function of class `applies_to`.
+
+    What it gives is remembered as `module_pass` says.
+    """
 
     def decorate(target: Any) -> Any:
         info = PassInfo(name or target.__name__, opt_level, tuple(required or ()))
