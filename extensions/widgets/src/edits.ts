@@ -6,9 +6,6 @@ import type { PipelineStore } from "./pipeline";
 import { say } from "./strings";
 import type { ErrorView, SourceView } from "./types";
 
-/** A text that was changed and not applied, and the program's text that it began from. */
-export interface Draft { base: string; text: string }
-
 /** What is being edited: the program's text, the text that editing began with and as it stands, and why the kernel
  * refused it.  A draft is outdated where the program has changed since it was begun (its `base`). */
 export interface Editing {

@@ -18,6 +18,7 @@ export const changes = {
   closeEditorHelp: "Look at the step; a changed text is kept as a draft (Esc)",
   discardOfferHelp: "Throw these changes away, and those of the times before",
   discardHelp: "Throw the changes away",
+  draftsKept: (steps: string[]) => `Texts that were changed and not applied are kept as drafts: ${steps.join(", ")}.`,
   edit: "Edit",
   editDraft: "Edit the draft",
   editHelp: "Edit the program after this step (e)",
