@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from playwright.sync_api import expect
 
 import workbench as wb
 from tests.browser.harness import Harness
+from tests.ui.test_rebase import in_conflict
 from workbench import relay
 from workbench.ui.workbench import Workbench
 
@@ -114,9 +116,14 @@ def test_leaving_the_editor_keeps_what_was_typed(harness: Harness, stepper: Work
     expect(page.get_by_role("button", name="Apply")).to_be_disabled()
 
 
-def test_a_draft_outlives_kernel_and_page_and_is_told_of(harness: Harness, stepper: Workbench) -> None:
+def test_a_draft_outlives_kernel_and_page_and_is_told_of(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Nobody had said that it would be lost."""
+    monkeypatch.setenv("WORKBENCH_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delenv("WORKBENCH_CHANGES", raising=False)
     page = harness.page
+    harness.show(fresh())
     steps = page.get_by_role("listbox", name="Steps")
     steps.get_by_role("option", name="InferType").click()
     page.keyboard.press("e")
@@ -365,3 +372,16 @@ def test_two_changes_are_undone_however_fast_it_is_asked_for(harness: Harness, s
         page.keyboard.press(key)
     harness.wait_until(lambda: list(stepper.session.labels) == before, "both are undone")
     assert page.locator(".wb-problem").all_inner_texts() == []
+
+
+def test_what_does_not_apply_any_more_is_a_problem_and_is_dropped_with_a_button(harness: Harness) -> None:
+    screen = in_conflict()
+    harness.show(screen)
+    page = harness.page
+    page.get_by_role("button", name="Problems (1)").click()
+    strip = page.get_by_role("contentinfo", name="Python, checks and problems")
+    expect(strip).to_contain_text("E-EDIT-REBASE")
+    strip.get_by_role("button", name="Drop what does not apply").click()
+    harness.push()
+    expect(page.get_by_role("button", name="Problems")).to_be_disabled()
+    assert all(step.error is None for step in screen.session.steps)

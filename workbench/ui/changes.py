@@ -27,8 +27,8 @@ from workbench.ui.protocol import Answer
 from workbench.views.strings.tables import say
 
 Command = Callable[[dict[str, Any]], Answer]
-PIPELINE: Final = ("pipeline.edit", "pipeline.without", "pipeline.switch_on", "pipeline.insert", "pipeline.options",
-                   "pipeline.undo", "pipeline.redo")  # fmt: skip
+PIPELINE: Final = ("pipeline.edit", "pipeline.without", "pipeline.switch_on", "pipeline.rebase", "pipeline.insert",
+                   "pipeline.options", "pipeline.undo", "pipeline.redo")  # fmt: skip
 RECORDED: Final = frozenset({*PIPELINE, *SCHEDULE, "branch", "set_attribute", "target.set"})
 _MOST: Final = 1_000
 """Commands of one screen that are kept."""

@@ -52,6 +52,12 @@ export function StepButtons({ store }: { store: PipelineStore }) {
   </span>`;
 }
 
+/** Why a step failed, and what can be done about it from here. */
+export function Failure({ store, error }: { store: PipelineStore; error: ErrorView }) {
+  return html`<${Problem} error=${error} />${error.code === "E-EDIT-REBASE" && store.view?.editable && html`<div class="wb-edit-head">
+    <button class="wb-button" ...${asking(store, say.changes.rebaseHelp, () => void store.rebase())}>${say.changes.rebase}</button></div>`}`;
+}
+
 /** The passes that can be put in after the selected step. */
 export function PassChooser({ store }: { store: PipelineStore }) {
   const asked = store.form;

@@ -309,6 +309,14 @@ export class PipelineStore extends BaseStore {
   /** Run without the selected step; with it again where it is left out. */
   leaveOut = (): Promise<void> => this.change(this.summary?.left_out ? "switch_on" : "without", { step: this.selected });
 
+  /** The error of the first step that failed; those after it have the same. */
+  get failure(): ErrorView | null {
+    return this.view?.steps.find((step) => step.error)?.error ?? null;
+  }
+
+  /** Go on without the parts of edits that do not apply any more. */
+  rebase = (): Promise<void> => this.change("rebase", {});
+
   /** Put a pass in after the selected step; one with options asks for them first. */
   addPass = (name: string): Promise<void> => this.attempt(async () => {
     if (await this.askOptions(name)) return;

@@ -55,6 +55,8 @@ export const changes = {
   preview: "Preview",
   previewHelp: "Show what it would do, without doing it",
   programText: "The program's text",
+  rebase: "Drop what does not apply",
+  rebaseHelp: "Go on without the parts of changes by hand that do not apply to what comes before them now; Undo brings them back",
   redo: "Redo",
   redoHelp: "Redo (Ctrl-Shift-Z)",
   restore: "Restore",
