@@ -66,6 +66,7 @@ class Harness:
         self.page.expose_function("kernel", self._answer)
         self.page.goto(f"{ORIGIN}/")
         self.page.wait_for_function("window.ready === true")
+        self.page.evaluate("localStorage.clear()")  # drafts of other tests
         if dark:
             self.page.evaluate("void document.body.classList.add('dark')")
         traits = {"kind": screen.kind, "bundle_hash": screen.bundle_hash}

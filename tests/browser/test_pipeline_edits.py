@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,17 +11,21 @@ from playwright.sync_api import expect
 
 import workbench as wb
 from tests.browser.harness import Harness
+from tests.ui.test_rebase import in_conflict
 from workbench import relay
 from workbench.ui.workbench import Workbench
 
 INPUTS = {"x": np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)}
 
 
+def fresh() -> Workbench:
+    x = relay.var("x", shape=(3, 4), dtype="float32")
+    return Workbench(wb.open(relay.Function([x], relay.nn.relu(relay.add(x, relay.const(np.float32(0)))))))
+
+
 @pytest.fixture
 def stepper(harness: Harness) -> Workbench:
-    x = relay.var("x", shape=(3, 4), dtype="float32")
-    session = wb.open(relay.Function([x], relay.nn.relu(relay.add(x, relay.const(np.float32(0))))))
-    screen = Workbench(session)
+    screen = fresh()
     harness.show(screen)
     expect(harness.page.get_by_role("option").first).to_be_visible()
     return screen
@@ -109,6 +114,42 @@ def test_leaving_the_editor_keeps_what_was_typed(harness: Harness, stepper: Work
     page.keyboard.press("e")
     expect(page.locator(".cm-content")).to_contain_text("R.nn.relu")
     expect(page.get_by_role("button", name="Apply")).to_be_disabled()
+
+
+def test_a_draft_outlives_kernel_and_page_and_is_told_of(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Nobody had said that it would be lost."""
+    monkeypatch.setenv("WORKBENCH_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delenv("WORKBENCH_CHANGES", raising=False)
+    page = harness.page
+    harness.show(fresh())
+    steps = page.get_by_role("listbox", name="Steps")
+    steps.get_by_role("option", name="InferType").click()
+    page.keyboard.press("e")
+    typed(harness, "nn.relu", "tanh")
+    page.keyboard.press("Escape")
+
+    def restarted() -> None:
+        page.reload()
+        page.wait_for_function("window.ready === true")
+        harness.screen = screen = fresh()
+        object.__setattr__(screen, "send", lambda content, buffers=None: None)
+        page.evaluate("t => void window.show(t)", {"kind": screen.kind, "bundle_hash": screen.bundle_hash})
+        expect(steps.get_by_role("option", name="InferType")).to_be_visible()
+
+    restarted()
+    banner = page.locator(".wb-banner")
+    expect(banner).to_contain_text("Texts that were changed and not applied are kept as drafts: InferType.")
+    banner.get_by_role("button", name="Close the message").click()
+    expect(banner).to_have_count(0)
+    steps.get_by_role("option", name="InferType").click()
+    page.get_by_role("button", name="Edit the draft").click()
+    expect(page.locator(".cm-content")).to_contain_text("R.tanh")
+    page.get_by_role("button", name="Discard").click()
+    restarted()
+    expect(page.locator(".wb-draft")).to_have_count(0)
+    expect(banner).to_have_count(0)
 
 
 def test_a_draft_outlives_a_change_of_the_program_and_says_so(harness: Harness, stepper: Workbench) -> None:
@@ -353,3 +394,16 @@ def test_two_changes_are_undone_however_fast_it_is_asked_for(harness: Harness, s
         page.keyboard.press(key)
     harness.wait_until(lambda: list(stepper.session.labels) == before, "both are undone")
     assert page.locator(".wb-problem").all_inner_texts() == []
+
+
+def test_what_does_not_apply_any_more_is_a_problem_and_is_dropped_with_a_button(harness: Harness) -> None:
+    screen = in_conflict()
+    harness.show(screen)
+    page = harness.page
+    page.get_by_role("button", name="Problems (1)").click()
+    strip = page.get_by_role("contentinfo", name="Python, checks and problems")
+    expect(strip).to_contain_text("E-EDIT-REBASE")
+    strip.get_by_role("button", name="Drop what does not apply").click()
+    harness.push()
+    expect(page.get_by_role("button", name="Problems")).to_be_disabled()
+    assert all(step.error is None for step in screen.session.steps)

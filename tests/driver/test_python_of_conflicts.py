@@ -101,3 +101,15 @@ def test_a_loop_pass_put_before_the_schedules_stays_there() -> None:
     held: dict[str, Any] = {"program": program}
     exec(session.to_python(), held)
     assert held["s"].labels == session.labels and texts(held["s"]) == texts(session)
+
+
+@pytest.mark.parametrize("made", [scheduled, edited], ids=["schedule", "edit of loops"])
+def test_what_is_made_by_hand_behind_a_step_that_stops_has_no_python(made: Any) -> None:
+    """The lines were given, and the first of them that asked for the kernel was refused: there is none there."""
+    session = made(wb.open(leaky())).rerun(insert={"EliminateCommonSubexpr": "ToANormalForm"})
+    with pytest.raises(WorkbenchError) as caught:
+        session.to_python()
+    assert caught.value.code == "E-PYTHON-CONFLICT" and caught.value.where == "step Lower"
+    assert caught.value.found.startswith("E-LOWER-EXPRESSION")
+    mended = session.without("ToANormalForm")
+    assert texts(replayed(mended)) == texts(mended)

@@ -55,7 +55,7 @@ def of_the_graph(screen: Workbench) -> dict[str, dict[str, Any]]:
         "pipeline.steps": {"steps": [fold]}, "pipeline.text": {"step": fold, "side": "before", **window},
         "pipeline.edit": {"step": fold, "function": "main", "text": "x", "seen": "s"},
         "pipeline.without": {"step": fold, "seen": "s"}, "pipeline.switch_on": {"step": fold, "seen": "s"},
-        "pipeline.undo": {"seen": "s"}, "pipeline.redo": {"seen": "s"},
+        "pipeline.rebase": {"seen": "s"}, "pipeline.undo": {"seen": "s"}, "pipeline.redo": {"seen": "s"},
         "pipeline.insert": {"step": fold, "name": "FoldConstant", "values": {}, "seen": "s"},
         "pipeline.verify": {"step": fold}, "pipeline.pass_form": {"step": fold, "name": "FuseOps"},
         "pipeline.options": {"step": fold, "values": {"fold_qnn": True}, "seen": "s"},

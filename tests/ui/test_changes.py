@@ -49,7 +49,8 @@ def split(screen: Workbench, selection: str = "l:C:2", size: int = 8) -> None:
 
 def test_moves_undo_and_redo_of_a_schedule_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
     first = of_matmul()
-    assert facts(first) == {"offer": None, "count": 0, "trouble": "", "told": {}}
+    began = facts(first)
+    assert began == {"offer": None, "count": 0, "trouble": "", "told": {}, "key": began["key"]}
     split(first)
     ask(first, "schedule.apply", kernel="main", primitive="parallel", selection="l:C:0")
     ask(first, "schedule.undo", kernel="main")
@@ -310,6 +311,7 @@ def test_switched_off_nothing_is_written(monkeypatch: pytest.MonkeyPatch, tmp_pa
     screen = of_matmul()
     split(screen)
     assert facts(screen)["count"] == 0 and not (tmp_path / "cache" / "changes-1").exists()
+    assert facts(screen)["key"] == "", "and nothing in the browser"
 
 
 @pytest.mark.parametrize("entries", [None, [], ["x"], [{"op": "open", "args": {}}], [{"op": "branch", "args": 1}]])

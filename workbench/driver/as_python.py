@@ -28,7 +28,8 @@ def to_python(session: Session) -> str:
     to parameters, values of options that have no text) are variables, each with a remark at the top.
 
     Raises `WorkbenchError` E-PYTHON-CONFLICT where a change by hand does not apply to what is before it now: what
-    it was made on is no step of this session, and made on what is there, it would lead to another program.
+    it was made on is no step of this session, and made on what is there, it would lead to another program; and where a
+    step before it stops, so that there is nothing to make it on.
     """
     plan, program = session.plan, session.plan.program
     _require_applied(session)
@@ -86,15 +87,19 @@ def _require_applied(session: Session) -> None:
     for index, row in enumerate(session.plan.rows, 1):
         error = session.step(index).error if isinstance(row, by_hand) else None
         if isinstance(error, RebaseError):
-            raise _conflict(session.labels[index], error)
+            raise _conflict(f"step {session.labels[index]} does not apply to what is before it", error,
+                            "s.rebase() keeps what applies, s.save(path) keeps all as it is")  # fmt: skip
+        made = isinstance(row, EditRow) or (isinstance(row, ScheduleRow) and row.tails)
+        if error is not None and made and session.step(index - 1).error is not None:
+            raise _conflict(f"a step before {session.labels[index]}, which is by hand, stops with an error", error,
+                            "leave out or change the step that stops; s.save(path) keeps all as it is")  # fmt: skip
 
 
-def _conflict(label: str, error: RebaseError) -> WorkbenchError:
+def _conflict(what: str, error: WorkbenchError, fix: str) -> WorkbenchError:
     return WorkbenchError(
-        "E-PYTHON-CONFLICT", f"no lines of Python make this session: step {label} does not apply to what is before it",
+        "E-PYTHON-CONFLICT", f"no lines of Python make this session: {what}",
         where=error.where, found=f"{error.code}: {error.message}"[:300], expected="edits and schedules that apply",
-        fix="s.rebase() keeps what applies, s.save(path) keeps all as it is",
-        kept="the session",
+        fix=fix, kept="the session",
     )  # fmt: skip
 
 

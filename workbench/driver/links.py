@@ -174,7 +174,8 @@ class Links:
         return self._kept(step, "", lambda: self._graph(index))
 
     def loops(self, step: str, kernel: str) -> Layer:
-        """A kernel after a loop step, as text.  Raises `WorkbenchError` where the step has no such kernel."""
+        """A kernel after a loop step, as text.  Raises `WorkbenchError` where the step has no such kernel, and that of
+        a step before it that stopped."""
         index = self._index(step, "tir")
         return self._kept(step, kernel, lambda: self._loops(index, kernel))
 
@@ -241,7 +242,10 @@ class Links:
     # --- loops and native code ---
 
     def _loops(self, index: int, kernel: str) -> Layer:
-        module = self._provenance.reached.path[index].stage.module
+        reached = self._provenance.reached.path
+        if index >= len(reached) and (stopped := self._session.step(index).error) is not None:
+            raise stopped
+        module = reached[index].stage.module
         if not isinstance(module.functions.get(kernel), t.PrimFunc):
             raise WorkbenchError(
                 "E-KERNEL-UNKNOWN", f"there is no kernel {kernel!r} after step {self._session.labels[index]}",

@@ -21,14 +21,14 @@ from workbench.core.errors import WorkbenchError
 from workbench.core.host import is_alive, this_process
 from workbench.ui.changes_offers import answers, given_up, notebook, of_another_notebook, taken
 from workbench.ui.changes_replay import SCHEDULE, MissingBranch, Replay
-from workbench.ui.changes_store import ChangesStore, Saved
+from workbench.ui.changes_store import ChangesStore, Saved, file_key
 from workbench.ui.pipeline_edits import Call
 from workbench.ui.protocol import Answer
 from workbench.views.strings.tables import say
 
 Command = Callable[[dict[str, Any]], Answer]
-PIPELINE: Final = ("pipeline.edit", "pipeline.without", "pipeline.switch_on", "pipeline.insert", "pipeline.options",
-                   "pipeline.undo", "pipeline.redo")  # fmt: skip
+PIPELINE: Final = ("pipeline.edit", "pipeline.without", "pipeline.switch_on", "pipeline.rebase", "pipeline.insert",
+                   "pipeline.options", "pipeline.undo", "pipeline.redo")  # fmt: skip
 RECORDED: Final = frozenset({*PIPELINE, *SCHEDULE, "branch", "set_attribute", "target.set"})
 _MOST: Final = 1_000
 """Commands of one screen that are kept."""
@@ -212,8 +212,15 @@ class Changes:
         """What the page needs: what is offered, how many changes are kept, what is wrong, what a replay came to."""
         return {"changes": {
             "offer": self._offered(), "count": 0 if self._trouble or self._store.path is None else self.count,
-            "trouble": self._trouble, "told": self._told,
+            "trouble": self._trouble, "told": self._told, "key": self._key_of_drafts(),
         }}  # fmt: skip
+
+    def _key_of_drafts(self) -> str:
+        """What a browser keeps drafts by, which are of this notebook and this program; empty where nothing is kept."""
+        if self._store.path is None:
+            return ""
+        place = self._place
+        return file_key(json.dumps([notebook(), place["source"], place["digest"], place["kernel"]]))
 
     # --- saving ---
 

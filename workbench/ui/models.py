@@ -79,6 +79,10 @@ class EditableModel(PipelineModel, Protocol):
         """With a step again that was left out."""
         ...
 
+    def rebased(self) -> tuple[EditableModel, str]:
+        """Without the parts of edits that do not apply to what comes before them now."""
+        ...
+
     def inserted(self, step: str, name: str, values: Mapping[str, Any] | None = None) -> tuple[EditableModel, str]:
         """With a pass put in after a step; `values` are what the form of its options holds."""
         ...

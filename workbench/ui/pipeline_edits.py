@@ -71,6 +71,7 @@ class Edits:
             "edit": self._seen(self._edit),
             "without": self._seen(self._without),
             "switch_on": self._seen(self._switch_on),
+            "rebase": self._seen(self._rebase),
             "insert": self._seen(self._insert),
             "pass_form": self._pass_form,
             "options": self._seen(self._options),
@@ -172,6 +173,9 @@ class Edits:
 
     def _switch_on(self, args: dict[str, Any]) -> Answer:
         return self._made(self._model().switched_on(argument(args, "step", str)))
+
+    def _rebase(self, args: dict[str, Any]) -> Answer:
+        return self._made(self._model().rebased())
 
     def _insert(self, args: dict[str, Any]) -> Answer:
         step, name = argument(args, "step", str), argument(args, "name", str)

@@ -259,6 +259,13 @@ class SessionModel:
         made, call = lefts.running_again(self.session, entry)
         return SessionModel(made, lefts.put_back(self.left_out, entry)), call
 
+    def rebased(self) -> tuple[SessionModel, str]:
+        """The session without the parts of edits that do not apply to what comes before them now."""
+        made = self.session.rebase(keep="applicable")
+        if made.plan == self.session.plan:
+            raise WorkbenchError("E-EDIT-APPLIES", "every change by hand applies", kept="the session as it was")
+        return self.followed_by(made), 's = s.rebase(keep="applicable")'
+
     def followed_by(self, session: Session) -> SessionModel:
         """Another session that something else has made of this one; what is left out of this one stays in the list."""
         same = identities(session.actions)[0] == identities(self.session.actions)[0]

@@ -38,6 +38,11 @@ export function Changes({ store }: { store: WorkbenchStore }) {
       <span class="wb-space"></span>
       <button class="wb-icon" aria-label=${say.common.closeMessage} title=${say.common.close} onClick=${() => void store.changes("read")}>×</button>
     <//>`}
+    ${store.steps.drafts.found.length > 0 && html`<${Banner}>
+      <span>${say.changes.draftsKept(store.steps.drafts.found)}</span>
+      <span class="wb-space"></span>
+      <button class="wb-icon" aria-label=${say.common.closeMessage} title=${say.common.close} onClick=${() => store.set(() => (store.steps.drafts.found = []))}>×</button>
+    <//>`}
     ${trouble && html`<${Banner}><span>${say.changes.lost(trouble)}</span><//>`}`;
 }
 

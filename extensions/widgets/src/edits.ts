@@ -6,9 +6,6 @@ import type { PipelineStore } from "./pipeline";
 import { say } from "./strings";
 import type { ErrorView, SourceView } from "./types";
 
-/** A text that was changed and not applied, and the program's text that it began from. */
-export interface Draft { base: string; text: string }
-
 /** What is being edited: the program's text, the text that editing began with and as it stands, and why the kernel
  * refused it.  A draft is outdated where the program has changed since it was begun (its `base`). */
 export interface Editing {
@@ -53,6 +50,12 @@ export function StepButtons({ store }: { store: PipelineStore }) {
       ...${asking(store, say.changes.optionsHelp, () => store.form ? store.set(() => (store.form = null)) : void store.showOptions())}>${say.changes.options}</button>`}
     <button class="wb-button" aria-expanded=${store.adding !== null} ...${asking(store, say.changes.addPassHelp, () => void store.choosePass())}>${say.changes.addPass}</button>
   </span>`;
+}
+
+/** Why a step failed, and what can be done about it from here. */
+export function Failure({ store, error }: { store: PipelineStore; error: ErrorView }) {
+  return html`<${Problem} error=${error} />${error.code === "E-EDIT-REBASE" && store.view?.editable && html`<div class="wb-edit-head">
+    <button class="wb-button" ...${asking(store, say.changes.rebaseHelp, () => void store.rebase())}>${say.changes.rebase}</button></div>`}`;
 }
 
 /** The passes that can be put in after the selected step. */

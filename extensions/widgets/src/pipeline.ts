@@ -3,7 +3,8 @@ import type { BadgeView } from "./checks";
 import { NoAnswer, Refusal } from "./connection";
 import { PAGE, Shown, type Row } from "./diff";
 import type { AcrossRow } from "./diffpane";
-import type { Draft, Editing, TextPlace } from "./edits";
+import { Drafts } from "./drafts";
+import type { Editing, TextPlace } from "./edits";
 import { startValues } from "./form";
 import { Kinds, MANY, type DifferenceView } from "./kinds";
 import { BaseStore } from "./store";
@@ -25,8 +26,7 @@ export class PipelineStore extends BaseStore {
   /** What is known of steps by a check, by name. */
   badges = new Map<string, BadgeView>();
   editing: Editing | null = null;
-  /** Texts that were changed and not applied, by step and function; nothing but "Discard" throws them away. */
-  private drafts = new Map<string, Draft>();
+  readonly drafts = new Drafts();
   /** The passes to choose from, while one is being added. */
   adding: string[] | null = null;
   /** The options of a pass that is put in (`adds`), or of the selected step's; no form: it has none. */
@@ -261,7 +261,7 @@ export class PipelineStore extends BaseStore {
 
   /** Whether a step, or one function after it, has a text that was changed and not applied. */
   hasDraft(step: string, name = ""): boolean {
-    return [...this.drafts.keys()].map((key) => JSON.parse(key) as string[]).some((key) => key[0] === step && (!name || key[1] === name));
+    return this.drafts.has(step, name);
   }
 
   /** What stands in the editor now. */
@@ -271,16 +271,15 @@ export class PipelineStore extends BaseStore {
     const key = this.draftKey(editing.source);
     this.set(() => {
       editing.now = text;
-      if (text === editing.source.text) this.drafts.delete(key);
-      else this.drafts.set(key, { base: editing.base, text });
+      this.drafts.put(key, text === editing.source.text ? null : { base: editing.base, text });
     });
   }
 
   /** Leave the editor; what was typed stays as a draft. */
-  closeEditor = (): void => this.set(() => { this.editing = null; this.acted++; });
+  closeEditor = (): void => this.set(() => { this.editing = null; this.acted++; this.drafts.keep(); });
 
   discard = (): void => {
-    if (this.editing) this.drafts.delete(this.draftKey(this.editing.source));
+    if (this.editing) this.drafts.put(this.draftKey(this.editing.source), null);
     this.closeEditor();
   };
 
@@ -298,7 +297,7 @@ export class PipelineStore extends BaseStore {
       this.set(() => (this.editing = { ...editing, now: text, refused: view.refused! }));
       return;
     }
-    this.drafts.delete(this.draftKey(editing.source));
+    this.drafts.put(this.draftKey(editing.source), null);
     await this.moveTo(view.step ?? "");
   });
 
@@ -309,6 +308,14 @@ export class PipelineStore extends BaseStore {
 
   /** Run without the selected step; with it again where it is left out. */
   leaveOut = (): Promise<void> => this.change(this.summary?.left_out ? "switch_on" : "without", { step: this.selected });
+
+  /** The error of the first step that failed; those after it have the same. */
+  get failure(): ErrorView | null {
+    return this.view?.steps.find((step) => step.error)?.error ?? null;
+  }
+
+  /** Go on without the parts of edits that do not apply any more. */
+  rebase = (): Promise<void> => this.change("rebase", {});
 
   /** Put a pass in after the selected step; one with options asks for them first. */
   addPass = (name: string): Promise<void> => this.attempt(async () => {

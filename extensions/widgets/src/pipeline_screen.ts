@@ -1,7 +1,7 @@
 // The stepper: the list of steps, and of the selected one its difference, its rewrites or its text to edit.
 import { useEffect, useRef } from "preact/hooks";
 import { DiffPane } from "./diffpane";
-import { EditPane, PassChooser, StepButtons, UndoButtons } from "./edits";
+import { EditPane, Failure, PassChooser, StepButtons, UndoButtons } from "./edits";
 import { onKeys } from "./keys";
 import { Keys, Problem, html, milliseconds } from "./parts";
 import type { PipelineStore } from "./pipeline";
@@ -147,7 +147,7 @@ export function Detail({ store, made, call }: { store: PipelineStore; made?: unk
       ${(made ? call : step?.call) && html`<code class="wb-call" title=${say.common.samePython}>${made ? call : step!.call}</code>`}
     </div>`}
     ${store.problem && html`<${Problem} error=${store.problem} close=${() => store.set(() => (store.problem = null))} />`}
-    ${summary?.error && html`<${Problem} error=${summary.error} />`}
+    ${summary?.error && html`<${Failure} store=${store} error=${summary.error} />`}
     <${PassChooser} store=${store} />
     ${!editing && (summary?.rewrite_count ?? 0) > 0 && html`<${Rewrites} store=${store} count=${summary!.rewrite_count} />`}
     ${editing

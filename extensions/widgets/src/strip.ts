@@ -1,6 +1,7 @@
 // Below the panes: the Python that did what was done, the checks of every step, what went wrong.  Closed: the last line.
 import { useEffect } from "preact/hooks";
 import { ChecksPane } from "./checks_pane";
+import { Failure } from "./edits";
 import { TABS } from "./extras";
 import { Problem, asking, html } from "./parts";
 import { say } from "./strings";
@@ -10,6 +11,8 @@ import type { WorkbenchStore } from "./workbench";
 export function Strip({ store }: { store: WorkbenchStore }) {
   const calls = store.view?.calls ?? [];
   const problem = store.problem ?? store.steps.problem;
+  const failure = store.steps.failure;
+  const problems = (problem ? 1 : 0) + (failure ? 1 : 0);
   const checkable = store.layer("relay") !== undefined;
   const wrong = [...store.steps.badges.values()].filter((badge) => badge.verdict === "wrong" || badge.verdict === "failed").length;
   const turn = (what: WorkbenchStore["strip"]) => store.set(() => (store.strip = store.strip === what ? "" : what));
@@ -23,13 +26,14 @@ export function Strip({ store }: { store: WorkbenchStore }) {
       ${checkable && html`<button class="wb-link" aria-expanded=${store.strip === "checks"}
         ...${asking(store, say.frame.checksHelp, () => store.strip === "checks" ? turn("checks") : void store.verify())}>${say.frame.checks(wrong)}</button>`}
       ${TABS.filter((tab) => tab.shown(store)).map((tab) => html`<button class="wb-link" aria-expanded=${store.strip === tab.name} ...${asking(store, tab.help, () => turn(tab.name))}>${tab.title}</button>`)}
-      <button class="wb-link" aria-expanded=${store.strip === "problem"} disabled=${!problem} onClick=${() => turn("problem")}>${say.frame.problems(problem ? 1 : 0)}</button>
+      <button class="wb-link" aria-expanded=${store.strip === "problem"} disabled=${problems === 0} onClick=${() => turn("problem")}>${say.frame.problems(problems)}</button>
       ${store.strip === "" && html`<code class="wb-last-call" title=${say.frame.lastCallHelp}>${problem ? problem.message : calls.at(-1) ?? say.frame.nothingChanged}</code>`}
     </div>
     ${store.strip === "python" && html`<${Python} store=${store} />`}
     ${store.strip === "checks" && html`<${ChecksPane} store=${store.checks} inside=${true} />`}
     ${TABS.map((tab) => tab.name === store.strip && tab.pane(store))}
     ${store.strip === "problem" && problem && html`<${Problem} error=${problem} />`}
+    ${store.strip === "problem" && failure && html`<${Failure} store=${store.steps} error=${failure} />`}
   </footer>`;
 }
 

@@ -94,6 +94,8 @@ export interface WorkbenchView {
 export interface ChangesView {
   offer: { count: number; calls: string[]; when: string; note: string; number: number; of: number } | null;
   count: number; trouble: string; told: ToldView;
+  /** What drafts are kept by: the notebook and the program. */
+  key: string;
 }
 /** What a replay came to; `waits`: the branch that it waits for, in words. */
 export interface ToldView { restored?: number; refused?: string[]; left?: number; exact?: boolean; waits?: string }

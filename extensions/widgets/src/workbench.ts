@@ -87,6 +87,7 @@ export class WorkbenchStore extends TextEditing {
       const another = this.view !== null && this.view.plan !== view.plan;
       if (another && this.problem?.code !== "E-UI-STALE") this.problem = null; // it was of the program before; that one says why another is shown
       this.view = view;
+      if (view.changes) this.steps.drafts.of(view.changes.key);
       if (view.trouble) this.problem = view.trouble; // a cell's move that the session could not follow
       if (!this.begun) this.begin(view, names);
       for (const shown of this.panes) if (!names.includes(shown.layer)) shown.layer = this.instead(shown.layer, names);
