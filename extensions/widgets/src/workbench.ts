@@ -150,7 +150,7 @@ export class WorkbenchStore extends TextEditing {
     const at = other ? 1 - this.focused : this.focused;
     this.set(() => {
       this.panes[at] = pane(layer, modes(layer)[0]!);
-      this.toSelection(this.panes[at]!);
+      this.toBegin(this.panes[at]!);
       this.acted++;
     });
     this.load();
