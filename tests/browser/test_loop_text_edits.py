@@ -1,4 +1,4 @@
-"""Loops shown as text are edited in the place of the text: by `e`, a double click or a button, at the line."""
+"""Loops and graphs shown as text are edited in the place of the text: by `e`, a double click, a button, at the line."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def pane(harness: Harness, which: str = "A") -> Locator:
     return harness.page.get_by_role("region", name=f"pane {which}")
 
 
-def line(harness: Harness, layer: str, which: str = "A") -> Locator:
+def line(harness: Harness, layer: str, which: str = "A", has: str = "T.max(") -> Locator:
     """The line of a layer's text that computes the maximum, in a pane that has the focus."""
     page = harness.page
     pane(harness, which).locator(".wb-pane-head strong").click()
@@ -38,7 +38,7 @@ def line(harness: Harness, layer: str, which: str = "A") -> Locator:
     text = pane(harness, which).get_by_role("button", name="Text", exact=True)
     if text.get_attribute("aria-pressed") != "true":
         text.click()
-    found = pane(harness, which).locator(".wb-text-row", has_text="T.max(")
+    found = pane(harness, which).locator(".wb-text-row", has_text=has)
     expect(found).to_be_visible(timeout=30_000)
     return found
 
@@ -113,6 +113,33 @@ def test_an_applied_text_is_the_programs_and_the_keys_are_at_the_line_again(
     assert screen.session.labels.count("Edit") == 0
 
 
+@pytest.mark.parametrize(("layer", "step"), [("Relay", "Import"), ("Fused", "FuseOps")])
+def test_the_text_of_a_graph_is_edited_where_it_is_read(
+    harness: Harness, screen: Workbench, layer: str, step: str
+) -> None:
+    """Only what a step changed had a button for it."""
+    page = harness.page
+    row = line(harness, layer, has="R.nn.relu(")
+    row.click()
+    shown = pane(harness).locator(".wb-line").all_inner_texts()
+    pane(harness).get_by_role("button", name="Edit text").click()
+    expect(editor(harness)).to_be_focused()
+    lines = editor(harness).locator(".cm-line").all_inner_texts()
+    assert "\n".join(line.rstrip() for line in lines).rstrip() == "\n".join(shown)
+    typed(harness, "R.nn.relu(", "R.tanhh(")
+    page.keyboard.press("Control+Enter")
+    expect(pane(harness).get_by_role("alert")).to_be_visible()
+    page.keyboard.press("Escape")
+    pane(harness).get_by_role("button", name="Edit text (draft)").click()
+    typed(harness, "R.tanhh(", "R.tanh(")
+    page.keyboard.press("Control+Enter")
+    expect(pane(harness).locator(".wb-text-row", has_text="R.tanh(")).to_be_visible(timeout=30_000)
+    expect(page.locator(".wb-last-call")).to_have_text(f"s = s[{step!r}].edit({{'main': text}})")
+    np.testing.assert_allclose(next(iter(screen.session.run(INPUTS).values())), np.tanh(INPUTS["x"]), rtol=1e-5)
+    line(harness, layer, has="R.tanh(").dblclick()
+    expect(editor(harness)).to_contain_text("R.tanh(")
+
+
 def test_escape_keeps_a_draft_and_a_refusal_its_text(harness: Harness, screen: Workbench) -> None:
     page = harness.page
     line(harness, "TIR").click()
@@ -156,10 +183,8 @@ def test_changes_beside_it_and_a_cell_leave_the_editor_open(harness: Harness, sc
 
 def test_other_texts_have_no_such_editor(harness: Harness, screen: Workbench) -> None:
     page = harness.page
-    for layer in ("Relay", "LLVM", "Assembly"):
+    for layer in ("LLVM", "Assembly"):
         page.get_by_role("navigation", name="Layers").get_by_role("button", name=re.compile(rf"^\W*{layer}")).click()
-        if layer == "Relay":
-            pane(harness).get_by_role("button", name="Text", exact=True).click()
         row = pane(harness).locator(".wb-text-row").nth(3)
         row.dblclick(timeout=30_000)
         expect(pane(harness).get_by_role("button", name="Edit text")).to_have_count(0)

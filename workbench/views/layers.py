@@ -112,7 +112,7 @@ class PaneView(View):
     constant: tuple[int, ...] = ()
     """Of the file's nodes the lines (from 0) that compute on weights alone."""
     step: str = ""
-    """The name of the step after which the kernel has this very text, so that it can be edited; empty for others."""
+    """The name of the step after which the kernel or graph has this very text, so that it can be edited; else empty."""
 
 
 @dataclass(frozen=True)
@@ -199,7 +199,7 @@ class LayersModel:
         constant = self.session.provenance.links.onnx_of_constants if layer == "onnx" else ()
         return PaneView(
             layer, named, language, text, self._call(layer, kernel), _noise(lines, language), counted, hot, constant,
-            self._loop_step(layer),
+            self._graph_step(layer) if layer in GRAPHS else self._loop_step(layer),
         )  # fmt: skip
 
     def place(self, layer: str, kernel: str, line: int) -> PlaceView:

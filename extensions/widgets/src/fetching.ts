@@ -83,6 +83,8 @@ export abstract class Fetching extends BaseStore {
   }
 
   abstract selected: Classes;
+  /** Bring what a pane is to begin with into sight. */
+  protected abstract toBegin(shown: Pane): void;
   /** Select what was selected in the program before, or what is left of it. */
   protected abstract reselect(classes: Classes): void;
 
@@ -237,7 +239,10 @@ export abstract class Fetching extends BaseStore {
       const { language, call, hidden, hottest, step } = view;
       const constant = view.constant;
       void this.attempt(() => this.reading.load(layer));
-      this.set(() => this.texts.set(key, { lines: new Lines(view.text), language, call, hidden, constant, visible: null, trips, most, hottest, step }));
+      this.set(() => {
+        this.texts.set(key, { lines: new Lines(view.text), language, call, hidden, constant, visible: null, trips, most, hottest, step });
+        for (const shown of this.panes) if (shown.layer === layer && COMPILED.includes(layer) && shown.active === 0) this.toBegin(shown);
+      });
     });
   }
 

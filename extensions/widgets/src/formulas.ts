@@ -19,10 +19,12 @@ function Card({ store, at, stage, names }: { store: WorkbenchStore; at: 0 | 1; s
   const classes = stage.line < 0 ? NONE : store.links?.on("te", stage.line) ?? NONE;
   const lit = meets(classes, store.selected);
   const further = stage.read_by.filter((name) => names.has(name));
-  return html`<li class=${`wb-card ${lit ? "wb-lit" : ""} ${meets(classes, store.hovered) ? "wb-near" : ""}`}
-      onMouseEnter=${() => store.hover(classes)} onMouseLeave=${() => store.hover(NONE)}>
-    <button class="wb-card-head" aria-pressed=${lit} title=${say.graph.stageHelp} disabled=${stage.line < 0}
-      onClick=${() => void store.selectLine(at, stage.line)}><strong>${stage.name}</strong>
+  const select = () => { // the button's clicks come here too; who marks a piece of the formula to copy it, selects nothing
+    if (stage.line >= 0 && !getSelection()?.toString()) void store.selectLine(at, stage.line);
+  };
+  return html`<li class=${`wb-card ${stage.line < 0 ? "" : "wb-card-selects"} ${lit ? "wb-lit" : ""} ${meets(classes, store.hovered) ? "wb-near" : ""}`}
+      onMouseEnter=${() => store.hover(classes)} onMouseLeave=${() => store.hover(NONE)} onClick=${select}>
+    <button class="wb-card-head" aria-pressed=${lit} title=${say.graph.stageHelp} disabled=${stage.line < 0}><strong>${stage.name}</strong>
       <span class="wb-muted">${[stage.shape, stage.tag].filter(Boolean).join(" · ")}</span></button>
     <code class="wb-formula">${coloured(stage.target)} <span class="wb-muted">=</span> ${stage.over && html`<span class="wb-sum">${stage.over}</span> `}${coloured(stage.formula)}</code>
     <span class="wb-muted wb-card-foot">${stageReads(stage, further)}</span>

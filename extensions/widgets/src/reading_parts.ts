@@ -9,8 +9,8 @@ export function ReadingButtons({ store, at }: { store: WorkbenchStore; at: 0 | 1
   const [copied, setCopied] = useState("");
   const copy = async () => setCopied((await toClipboard(await store.whole(layer))) ? say.frame.copied : say.frame.notCopied);
   const focus = () => { store.focused = at; };
-  const loops = store.loopText(at);
-  const edit = loops && store.steps.hasDraft(loops.step, store.kernel) ? say.frame.editTextDraft : say.frame.editText;
+  const program = store.programText(at);
+  const edit = program && store.steps.hasDraft(program.step, store.functionOf(layer)) ? say.frame.editTextDraft : say.frame.editText;
   return html`<span class="wb-group">
     ${store.text(layer)?.step && store.steps.view?.editable && html`<button class="wb-button" ...${asking(store, say.frame.editTextHelp, () => store.editText(at))}>${edit}</button>`}
     <button class="wb-button" title=${say.frame.findHelp} aria-expanded=${store.reading.finds[at] !== null}

@@ -2,7 +2,7 @@
 import { Fetching } from "./fetching";
 import { NONE, lineCount, meets, type Classes } from "./links";
 import type { MeasureView, PlaceView } from "./types";
-import { NATIVE, placeOf, type Pane } from "./workbench_panes";
+import { COMPILED, NATIVE, placeOf, type Pane } from "./workbench_panes";
 
 export abstract class Selecting extends Fetching {
   selected: Classes = NONE;
@@ -30,7 +30,7 @@ export abstract class Selecting extends Fetching {
   }
 
   choose(kernel: string): void {
-    this.set(() => { this.kernel = kernel; for (const one of this.panes) { one.active = 0; this.toSelection(one); } });
+    this.set(() => { this.kernel = kernel; for (const one of this.panes) { one.active = 0; this.toBegin(one); } });
     this.load();
   }
 
@@ -111,10 +111,29 @@ export abstract class Selecting extends Fetching {
     void this.selectLine(at as 0 | 1, hot);
   }
 
-  /** Bring the first selected line into sight. */
+  /** Bring the first selected line into sight; of machine code, the one that most is done on: a wrapper comes first there. */
   protected toSelection(shown: Pane): void {
-    const first = this.links?.lit(shown.layer, this.selected)[0];
-    if (first) shown.goal = { line: first[0] };
+    const stretches = this.links?.lit(shown.layer, this.selected) ?? [];
+    if (stretches.length > 0) shown.goal = { line: this.busiest(shown.layer, stretches) };
+  }
+
+  /** The same; of machine code of which nothing is selected, its hottest statement. */
+  protected override toBegin(shown: Pane): void {
+    const hot = COMPILED.includes(shown.layer) && shown.active === 0 ? (this.text(shown.layer)?.hottest ?? 0) : 0;
+    if (hot > 0) shown.goal = { line: hot - 1 };
+    this.toSelection(shown);
+  }
+
+  private busiest(layer: string, stretches: [number, number][]): number {
+    let found = stretches[0]![0];
+    const text = COMPILED.includes(layer) ? this.text(layer) : undefined;
+    if (!text) return found;
+    const hot = text.hottest - 1;
+    for (const [first, end] of stretches) {
+      if (first <= hot && hot < end) return hot;
+      for (let line = first; line < end; line++) if ((text.trips[line] ?? 0) > (text.trips[found] ?? 0)) found = line;
+    }
+    return found;
   }
 
   /** Move the line that keys speak of, and select what is on it. */

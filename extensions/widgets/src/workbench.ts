@@ -152,7 +152,7 @@ export class WorkbenchStore extends TextEditing {
     const at = other ? 1 - this.focused : this.focused;
     this.set(() => {
       this.panes[at] = pane(layer, modes(layer)[0]!);
-      this.toSelection(this.panes[at]!);
+      this.toBegin(this.panes[at]!);
       this.acted++;
     });
     this.load();
@@ -171,14 +171,14 @@ export class WorkbenchStore extends TextEditing {
     this.set(() => { this.alone = !this.alone; this.acted++; });
   }
 
-  /** The schedule's editor; where a step's changes are shown, its text to edit, and so where loops are shown as text. */
+  /** The schedule's editor; where a step's changes are shown, its text to edit, and so where a graph or loops are shown as text. */
   edit(ofStep = this.panes[this.focused].mode === "changes"): void {
     if (ofStep && this.recorded) return;
     if (ofStep) {
       this.showStep();
       return void this.steps.edit();
     }
-    if (this.loopText(this.focused)) return this.editText(this.focused);
+    if (this.programText(this.focused)) return this.editText(this.focused);
     const at = this.panes[this.focused].layer === "schedule" ? this.focused : this.panes.findIndex((one) => one.layer === "schedule");
     if (at < 0 || !this.kernel) return;
     this.set(() => { this.focused = at as 0 | 1; });

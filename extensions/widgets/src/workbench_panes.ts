@@ -14,7 +14,7 @@ export const OF_THE_MODEL = ["onnx", ...GRAPHS];
 export type Mode = "graph" | "tree" | "cards" | "text" | "changes" | "editor" | "lens" | "passes" | "compare";
 export interface Shown {
   lines: Lines; language: string; call: string; hidden: number[]; constant: number[]; visible: number[] | null; trips: Float64Array; most: number; hottest: number;
-  /** The step after which the kernel has this very text; empty for texts that are no loops. */
+  /** The step after which the kernel or the graph has this very text; empty for others. */
   step: string;
 }
 export interface Pane { layer: string; mode: Mode; active: number; goal: { line: number } | null }
