@@ -10,7 +10,6 @@ import type { WorkbenchStore } from "./workbench";
 export function Strip({ store }: { store: WorkbenchStore }) {
   const calls = store.view?.calls ?? [];
   const problem = store.problem ?? store.steps.problem;
-  const checkable = store.layer("relay") !== undefined;
   const wrong = [...store.steps.badges.values()].filter((badge) => badge.verdict === "wrong" || badge.verdict === "failed").length;
   const turn = (what: WorkbenchStore["strip"]) => store.set(() => (store.strip = store.strip === what ? "" : what));
   return html`<footer class=${`wb-strip ${store.strip ? `wb-strip-open wb-strip-${store.strip}` : ""}`} aria-label=${say.frame.strip}>
@@ -20,8 +19,8 @@ export function Strip({ store }: { store: WorkbenchStore }) {
         <button class="wb-icon" aria-label=${say.frame.forward} title=${say.frame.forwardHelp} disabled=${!store.extras.trail.forward} onClick=${() => store.extras.trail.move(1)}>›</button>
       </span>
       <button class="wb-link" aria-expanded=${store.strip === "python"} onClick=${() => turn("python")}>${say.frame.python}</button>
-      ${checkable && html`<button class="wb-link" aria-expanded=${store.strip === "checks"}
-        ...${asking(store, say.frame.checksHelp, () => store.strip === "checks" ? turn("checks") : void store.verify())}>${say.frame.checks(wrong)}</button>`}
+      <button class="wb-link" aria-expanded=${store.strip === "checks"}
+        ...${asking(store, say.frame.checksHelp, () => store.strip === "checks" ? turn("checks") : void store.verify())}>${say.frame.checks(wrong)}</button>
       ${TABS.filter((tab) => tab.shown(store)).map((tab) => html`<button class="wb-link" aria-expanded=${store.strip === tab.name} ...${asking(store, tab.help, () => turn(tab.name))}>${tab.title}</button>`)}
       <button class="wb-link" aria-expanded=${store.strip === "problem"} disabled=${!problem} onClick=${() => turn("problem")}>${say.frame.problems(problem ? 1 : 0)}</button>
       ${store.strip === "" && html`<code class="wb-last-call" title=${say.frame.lastCallHelp}>${problem ? problem.message : calls.at(-1) ?? say.frame.nothingChanged}</code>`}
