@@ -10,7 +10,8 @@ from playwright.sync_api import Locator, expect
 
 import workbench as wb
 from tests.browser.harness import Harness
-from workbench import relay
+from workbench import relay, te
+from workbench.driver.text import script
 from workbench.ui.workbench import Workbench
 
 INPUTS = {"x": np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)}
@@ -189,3 +190,20 @@ def test_other_texts_have_no_such_editor(harness: Harness, screen: Workbench) ->
         row.dblclick(timeout=30_000)
         expect(pane(harness).get_by_role("button", name="Edit text")).to_have_count(0)
         expect(page.locator(".cm-content")).to_have_count(0)
+
+
+def test_loops_that_were_opened_as_such_are_checked_and_an_edit_that_computes_less_is_wrong(harness: Harness) -> None:
+    """The sum of fewer terms had a time and a share of the peak, and nothing said that it was another program."""
+    a, k = te.placeholder((6, 5), name="A"), te.reduce_axis((0, 5), name="k")
+    session = wb.open([a, te.compute((6,), lambda i: te.sum(a[i, k], axis=k), name="S")])
+    text = script(session["Import"].after["main"])
+    assert "T.grid(6, 5)" in text, text
+    screen = Workbench(session.edit(tir={"main": text.replace("T.grid(6, 5)", "T.grid(6, 3)")}))
+    harness.show(screen)
+    page = harness.page
+    page.get_by_role("button", name="Checks").click()
+    checks = page.get_by_role("group", name="Checks")
+    expect(checks.get_by_role("option", name="Edit")).to_contain_text("wrong", timeout=30_000)
+    expect(checks.get_by_role("option", name="Import")).to_contain_text("right")
+    expect(checks.get_by_role("region", name="Check of Edit")).to_contain_text("6 of 6 elements")
+    page.get_by_role("button", name="Checks (1 wrong)").wait_for()

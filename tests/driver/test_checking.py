@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from tests.codegen.support import function
 from tests.driver.bugs import GRAPH, LOOPS, broken
 from tests.driver.planted_rule import INPUTS, planted_rule
 from tests.driver.programs import small_inputs, small_session
-from tests.driver.test_numerics import outcome
+from tests.driver.test_numerics import HEAD, outcome
 from tests.driver.test_numerics_of_edits import averaged, given, shortened
 from workbench import WorkbenchError, relay
 from workbench.core.child import ChildFailure
@@ -203,11 +204,9 @@ def test_what_cannot_be_checked_is_refused_at_once() -> None:
     with pytest.raises(WorkbenchError) as caught:
         small_session().check(small_inputs(), tolerance="small")  # type: ignore[arg-type]
     assert caught.value.code == "E-NUMERICS-NUMBER"
-    a = wb.te.placeholder((4,), name="A")
-    loops = wb.open([a, wb.te.compute((4,), lambda i: a[i] * 2.0, name="B")])
     with pytest.raises(WorkbenchError) as caught:
-        loops.check({"A": np.ones(4, np.float32)})
-    assert caught.value.code == "E-CHECK-LEVEL"
+        wb.open(loops()).check({"A": np.ones(4, np.float32)})
+    assert caught.value.code == "E-RUN-SHAPE"
 
 
 def test_inputs_with_two_outputs_and_integers_are_sent() -> None:
@@ -234,3 +233,28 @@ def test_a_reference_process_that_ends_is_told_and_loses_nothing(monkeypatch: py
     assert check.state == "failed" and check.error is not None
     assert check.error.code == "E-CHECK-PROCESS" and "was ended" in check.error.message
     assert {badge.verdict for badge in check.badges} == {"not checked"}
+
+
+def loops(factor: float = 2.0) -> Any:
+    return function(HEAD + f"    for i in T.serial(16):\n        B[i] = A[i] * {factor}\n")
+
+
+def test_loop_functions_that_were_opened_as_such_are_checked_step_by_step() -> None:
+    session = wb.open(loops())
+    check = done(session.check({"A": np.ones(16, "float32")}))
+    found = verdicts(check)
+    assert check and check.first_wrong is None and found["Import"] == found["Codegen"] == "right"
+    assert set(found.values()) <= {"right", "same"}
+
+
+def test_an_edited_loop_that_computes_something_else_is_the_red_badge() -> None:
+    """It had a time and a share of the peak, and nothing on the screen said that it was wrong."""
+    session = wb.open(loops()).edit(tir={"f": loops(3.0)})
+    check = done(session.check({"A": np.ones(16, "float32")}))
+    assert [badge.step for badge in check.badges if badge.bad] == ["Edit"]
+    red = check.badges[1]
+    assert red.tensor is not None and (red.tensor.found, red.tensor.expected, red.tensor.count) == (3.0, 2.0, 16)
+    assert {badge.verdict for badge in check.badges[2:]} == {"not checked"} and check.looked_at == 2
+    assert (check.narrow().kind, check.narrow().step) == ("edit", "Edit")
+    check = done(session.check({"A": np.ones(16, "float32")}, native=False))
+    assert verdicts(check)["Edit"] == "wrong"

@@ -11,7 +11,7 @@ import workbench as wb
 from tests.driver.programs import small_model, small_session
 from tests.schedule.programs import plain_matmul
 from workbench import te
-from workbench.driver.trips import hottest, nests, trips
+from workbench.driver.trips import hottest, loop_depths, nests, trips
 from workbench.schedule import Schedule
 from workbench.tir import nodes as t
 from workbench.views.places import place_of
@@ -55,6 +55,35 @@ def test_the_hottest_line_is_of_the_product(form: str) -> None:
     provenance = product().provenance
     line = hottest(provenance, "main", form)
     assert trips(provenance, "main", form)[line - 1] == 8 * 16
+
+
+def test_what_stands_before_a_loop_is_not_as_hot_as_the_loop() -> None:
+    """What leads to the innermost loop had the colour of the multiplications in it."""
+    sch = Schedule(plain_matmul(64, 48, 32))
+    i, j, k = sch.get_loops("C")
+    j_0, j_1 = sch.split(j, [None, 16])
+    sch.reorder(i, j_0, k, j_1)
+    sch.vectorize(j_1)
+    provenance = wb.open(sch).provenance
+    text = provenance.text("main", "asm")
+    counts, depths, lines = trips(provenance, "main", "asm"), loop_depths(text), text.split("\n")
+    instructions = {spot.text_line - 1 for spot in provenance.native("main", "asm").spots if spot.line > 1}
+    by_depth = {depth: {counts[at] for at in instructions if depths[at] == depth} for depth in (1, 2, 3)}
+    assert by_depth == {1: {64}, 2: {64 * 3}, 3: {64 * 3 * 32}}, text
+    hot = hottest(provenance, "main", "asm")
+    assert depths[hot - 1] == 3 and "mm" in lines[hot - 1]
+
+
+def test_blocks_of_assembly_say_how_deep_they_are() -> None:
+    text = "\n".join(
+        [
+            "main:", "# %bb.0:", "\tnop", ".LBB0_1:", "\t# =>This Loop Header: Depth=1",
+            "\t#   Child Loop BB0_2 Depth 2", ".Ltmp1:", "\tnop", ".LBB0_2:", "\t#   Parent Loop BB0_1 Depth=1",
+            "\t# =>  This Inner Loop Header: Depth=2",
+            "\tnop", "// %bb.3:", "\t//   in Loop: Header=BB0_1 Depth=1", "\tnop", "# %bb.4:", "\tret",
+        ]
+    )  # fmt: skip
+    assert loop_depths(text) == (0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 2, 2, 0, 1, 1, 0, 0)
 
 
 def test_a_line_leads_to_its_loops_their_moves_and_the_nodes_of_the_file() -> None:

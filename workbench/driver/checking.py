@@ -10,7 +10,8 @@
 Graph steps are compared with the imported program in float64; a step after a wrong one is compared with what that made,
 so that each badge speaks of its own step.  Steps of loops are covered by running the native code that they lead to:
 where that is right, they are; where it is not, the last badge says from which step on (`Badge.since`).
-`Session.check_numerics` looks at each of them, and takes longer.
+`Session.check_numerics` looks at each of them, and takes longer.  Loop functions that were opened as such are run after
+each step, and compared with the imported ones.
 
 Invariant: the caller's thread does nothing but start, look and stop.
 """
@@ -20,7 +21,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
 IDLE_SECONDS: Final = 120.0
 """How long the reference process waits for a question about a wrong step."""
 BAD: Final = frozenset({"wrong", "failed"})
+_OF_STEPS: Final = {"unchanged": "same", "crashed": "failed", "hangs": "failed", "not run": "not checked"}
+"""What a badge calls the verdicts of `check_numerics`."""
 _OPEN: Final = frozenset({"waiting", "running", "not checked"})
 
 
@@ -88,11 +91,6 @@ class BackgroundCheck:
     def __init__(
         self, session: Session, inputs: Mapping[str, Any], tolerance: float, native: bool, seconds: float
     ) -> None:
-        if session.actions[0].level != "relay":
-            raise WorkbenchError(
-                "E-CHECK-LEVEL", "only sessions of graphs are checked step by step in the background",
-                found=f"a {session.actions[0].level} session", fix="session.check_numerics(inputs) checks others",
-            )  # fmt: skip
         self.session = session
         self.tolerance = number(tolerance, "check(tolerance=...)", "E-NUMERICS-NUMBER", "0.001")
         self.seconds = number(seconds, "check(seconds=...)", "E-NUMERICS-NUMBER", "600", infinite=True)
@@ -184,8 +182,11 @@ class BackgroundCheck:
     def _run(self) -> None:
         try:
             with self._asking:
-                self._graph_steps()
-                self._loop_steps()
+                if self.session.actions[0].level == "relay":
+                    self._graph_steps()
+                    self._loop_steps()
+                else:
+                    self._function_steps()
             self._state = "done" if self._state == "running" else self._state
         except ChildFailure as failure:
             if self._state == "running":
@@ -269,11 +270,7 @@ class BackgroundCheck:
             for index in below:
                 self._note(index, "not checked", note="native code was not asked for")
             return
-        try:
-            require_fitting(session.target)
-        except WorkbenchError as error:
-            for index in below:
-                self._note(index, "not checked", note=error.message)
+        if not self._fitting(below):
             return
         for index in below:
             if self._state != "running":
@@ -285,6 +282,38 @@ class BackgroundCheck:
                 return
             self._note(index, "waiting")
         self._native_code(below)
+
+    def _fitting(self, steps: Sequence[int]) -> bool:
+        """Whether code of these steps runs on this machine; where not, they are not checked."""
+        try:
+            require_fitting(self.session.target)
+        except WorkbenchError as error:
+            for index in steps:
+                self._note(index, "not checked", note=error.message)
+            return False
+        return True
+
+    def _function_steps(self) -> None:
+        """Of loop functions that were opened as such: the program after each step is run, up to the first wrong one."""
+        session, steps = self.session, range(len(self.session.actions))
+        if not self._fitting(steps):
+            return
+        with Contained() as child:
+            self._contained = child
+            checker = Checker(session, self.inputs, self.tolerance, self.seconds, child)
+            for index in steps:
+                if not self._native and session.actions[index].kind == "codegen":
+                    self._note(index, "not checked", note="native code was not asked for")
+                    continue
+                self._note(index, "running")
+                begun = time.perf_counter()
+                found = checker.verdict(index)
+                if self._state != "running":
+                    return
+                gap = Gap(not found.bad, found.absolute, found.relative, found.part, found.tensor)
+                self._note(index, _OF_STEPS.get(found.verdict, found.verdict), gap, found.note, begun)
+                if found.bad:
+                    return
 
     def _native_code(self, below: list[int]) -> None:
         """Run the native code of the last step in a process that holds nothing of ours."""

@@ -1,10 +1,11 @@
-"""The command that asks LLVM why it did not vectorise the loops of a kernel."""
+"""The command that asks LLVM why it did not vectorise the loops of a kernel, and says which the schedule has."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+from workbench.driver.lanes import vector_lines
 from workbench.driver.llvm_passes import llvm_remarks
 from workbench.ui.protocol import Answer, argument
 from workbench.views.layers import LayersModel
@@ -15,7 +16,9 @@ def remark_commands(shown: Callable[[], LayersModel]) -> dict[str, Callable[[dic
 
     def run(args: dict[str, Any]) -> Answer:
         kernel = argument(args, "kernel", str)
-        found = llvm_remarks(shown().session, kernel)
-        return Answer("", {"kernel": kernel, "remarks": [[one.line, one.message] for one in found]})
+        session = shown().session
+        found, lanes = llvm_remarks(session, kernel), vector_lines(session.provenance, kernel)
+        told = [[one.line, one.message, one.line in lanes] for one in found]
+        return Answer("", {"kernel": kernel, "remarks": told})
 
     return {"remarks": run}

@@ -3,7 +3,10 @@ import { asking, html } from "./parts";
 import { say } from "./strings";
 import type { WorkbenchStore } from "./workbench";
 
-export interface Remarks { kernel: string; remarks: [line: number, message: string][] }
+export interface Remarks { kernel: string; remarks: Remark[] }
+
+/** `lanes`: of a loop or statement that the schedule has vectorised. */
+type Remark = [line: number, message: string, lanes: boolean];
 
 export function RemarksButton({ store }: { store: WorkbenchStore }) {
   return html`<button class="wb-button" aria-expanded=${store.remarks !== null} disabled=${!store.kernel}
@@ -13,8 +16,14 @@ export function RemarksButton({ store }: { store: WorkbenchStore }) {
 export function RemarksPanel({ store }: { store: WorkbenchStore }) {
   const found = store.remarks;
   if (!found || found.kernel !== store.kernel) return null;
+  const open = found.remarks.filter(([, , lanes]) => !lanes), lanes = found.remarks.filter(([, , lanes]) => lanes);
   return html`<section class="wb-remarks" tabindex="0" aria-label=${say.reasons.remarksLabel}><div class="wb-heading">${say.reasons.remarksOn(found.kernel)}</div>
-    ${found.remarks.length === 0 ? html`<p class="wb-muted">${say.reasons.remarksNone}</p>`
-      : html`<ul>${found.remarks.map(([line, message]) => html`<li>${line > 0 && html`<code>${say.reasons.remarkLine(line)}</code> `}${message}</li>`)}</ul>`}
+    ${open.length === 0 ? html`<p class="wb-muted">${lanes.length ? say.reasons.remarksNoneOpen : say.reasons.remarksNone}</p>`
+      : html`<${List} remarks=${open} />`}
+    ${lanes.length > 0 && html`<p>${say.reasons.remarksLanes}</p><${List} remarks=${lanes} />`}
     <p class="wb-muted">${say.reasons.remarksVectors}</p></section>`;
+}
+
+function List({ remarks }: { remarks: Remark[] }) {
+  return html`<ul>${remarks.map(([line, message]) => html`<li>${line > 0 && html`<code>${say.reasons.remarkLine(line)}</code> `}${message}</li>`)}</ul>`;
 }

@@ -13,7 +13,6 @@ export function Strip({ store }: { store: WorkbenchStore }) {
   const problem = store.problem ?? store.steps.problem;
   const failure = store.steps.failure;
   const problems = (problem ? 1 : 0) + (failure ? 1 : 0);
-  const checkable = store.layer("relay") !== undefined;
   const wrong = [...store.steps.badges.values()].filter((badge) => badge.verdict === "wrong" || badge.verdict === "failed").length;
   const turn = (what: WorkbenchStore["strip"]) => store.set(() => (store.strip = store.strip === what ? "" : what));
   return html`<footer class=${`wb-strip ${store.strip ? `wb-strip-open wb-strip-${store.strip}` : ""}`} aria-label=${say.frame.strip}>
@@ -23,8 +22,8 @@ export function Strip({ store }: { store: WorkbenchStore }) {
         <button class="wb-icon" aria-label=${say.frame.forward} title=${say.frame.forwardHelp} disabled=${!store.extras.trail.forward} onClick=${() => store.extras.trail.move(1)}>›</button>
       </span>
       <button class="wb-link" aria-expanded=${store.strip === "python"} onClick=${() => turn("python")}>${say.frame.python}</button>
-      ${checkable && html`<button class="wb-link" aria-expanded=${store.strip === "checks"}
-        ...${asking(store, say.frame.checksHelp, () => store.strip === "checks" ? turn("checks") : void store.verify())}>${say.frame.checks(wrong)}</button>`}
+      <button class="wb-link" aria-expanded=${store.strip === "checks"}
+        ...${asking(store, say.frame.checksHelp, () => store.strip === "checks" ? turn("checks") : void store.verify())}>${say.frame.checks(wrong)}</button>
       ${TABS.filter((tab) => tab.shown(store)).map((tab) => html`<button class="wb-link" aria-expanded=${store.strip === tab.name} ...${asking(store, tab.help, () => turn(tab.name))}>${tab.title}</button>`)}
       <button class="wb-link" aria-expanded=${store.strip === "problem"} disabled=${problems === 0} onClick=${() => turn("problem")}>${say.frame.problems(problems)}</button>
       ${store.strip === "" && html`<code class="wb-last-call" title=${say.frame.lastCallHelp}>${problem ? problem.message : calls.at(-1) ?? say.frame.nothingChanged}</code>`}

@@ -31,7 +31,7 @@ export function WorkbenchScreen({ store }: { store: WorkbenchStore }) {
     t: () => store.turn("lens"),
     l: () => store.turn("passes"),
     m: () => void store.measure(),
-    v: () => { if (store.layer("relay")) void store.verify(); },
+    v: () => void store.verify(),
     x: () => { if (changing(store)) void steps.leaveOut(); },
     a: () => { if (changing(store)) void steps.choosePass(); },
     c: () => steps.set(() => (steps.onlyChanged = !steps.onlyChanged)),

@@ -16,7 +16,7 @@ export const checks = {
   },
   difference: (error: string) => `It makes a difference of ${error}.`,
   element: "element",
-  everyStepRight: "Every step computes what the imported model does.",
+  everyStepRight: "Every step computes what the imported program does.",
   expected: "expected",
   expectedValue: (value: string, ulp: string) => `${value}${ulp && ` (${ulp} units in the last place away)`}`,
   firstWrongTensor: "First wrong tensor",

@@ -10,6 +10,8 @@ export const reasons = {
   remarkLine: (line: number) => `loop program, line ${line}`,
   remarks: "Remarks",
   remarksHelp: "What LLVM's loop vectoriser says of this kernel at O3",
+  remarksLanes: "The schedule has vectorised these loops already, so that LLVM need not:",
+  remarksNoneOpen: "It says nothing of loops that the schedule has not vectorised.",
   remarksLabel: "LLVM's remarks",
   remarksNone: "It says nothing: no loop is left that it looked at.",
   remarksOn: (kernel: string) => `LLVM's loop vectoriser at O3, on ${kernel}`,
