@@ -7,6 +7,10 @@ import pytest
 
 import workbench as wb
 from workbench import relay
+from workbench.codegen.llvm import machine
+from workbench.core.child import Child, ChildFailure
+from workbench.core.errors import WorkbenchError
+from workbench.target import Target
 from workbench.target.host import architecture
 
 
@@ -19,3 +23,15 @@ def test_checks_for_a_processor_that_llvm_refuses_are_refused(options: str) -> N
     with pytest.raises(wb.WorkbenchError) as refused:
         session.check_numerics({"x": np.zeros(4, np.float32)})
     assert refused.value.code == "E-CODEGEN-PROCESSOR"
+
+
+def test_a_trial_that_fails_here_says_nothing_of_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It counted as if LLVM could compile for it, for as long as the process."""
+
+    def fails(*_: object) -> None:
+        raise ChildFailure("fault", "KeyError: lanes")
+
+    monkeypatch.setattr(Child, "ask", fails)
+    machine._judged.cache_clear()
+    with pytest.raises(WorkbenchError, match="E-CODEGEN-TRIAL"):
+        machine.require_known(Target("llvm -mcpu=x86-64-v2 -mattr=+avx"))

@@ -121,6 +121,21 @@ def test_number_size_and_age_are_bounded(tmp_path: Path, monkeypatch: pytest.Mon
     assert len(files(store)) == 1
 
 
+def test_what_is_offered_stays_as_old_as_it_was_and_what_is_gone_stays_away(tmp_path: Path) -> None:
+    """It became new each time that it was offered, so that 60 days never passed."""
+    store = ChangesStore(tmp_path)
+    assert store.save("key", "token", {"entries": []}) == ""
+    (saved,) = store.found("key")
+    then = time.time() - 59 * 86_400
+    os.utime(saved.path, (then, then))
+    store.claim(saved, {"process": "1"})
+    (claimed,) = store.found("key")
+    assert claimed.document["offered"] == {"process": "1"} and claimed.path.stat().st_mtime == pytest.approx(then)
+    store.drop(claimed.path)
+    store.claim(claimed, {"process": "2"})
+    assert store.found("key") == []
+
+
 def test_two_processes_that_write_at_once_leave_whole_files(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from workbench.ui.changes_store import ChangesStore\n"

@@ -101,12 +101,17 @@ class ChangesStore:
             return
 
     def claim(self, saved: Saved, process: Mapping[str, str]) -> None:
-        """Write into a file whom it is offered to; where that fails, others are offered it too."""
+        """Write into a file whom it is offered to; where that fails, others are offered it too.
+
+        It is as old as it was: to be offered is no use.
+        """
         data = packed({**saved.document, "offered": dict(process)})
-        if saved.document.get("offered") == process or len(data) > FILE_LIMIT or not saved.path.exists():
+        if saved.document.get("offered") == process or len(data) > FILE_LIMIT:
             return
         try:
+            before = os.stat(saved.path, follow_symlinks=False)
             write_whole(saved.path, data, mode=0o600, code="E-UI-CHANGES")
+            os.utime(saved.path, ns=(before.st_atime_ns, before.st_mtime_ns))
         except (WorkbenchError, OSError):
             return
 

@@ -39,7 +39,7 @@ class LayerCommands:
     def _kernels(self, args: dict[str, Any]) -> Answer:
         shown = self._shown()
         kernels = [kernel.to_json() for kernel in shown.kernels()]
-        return Answer("", {"kernels": kernels, "parts": shown.parts(), "origins": shown.origins()})
+        return Answer("", {"kernels": kernels, "numbering": shown.numbering(), "origins": shown.origins()})
 
     def _pane(self, args: dict[str, Any]) -> Answer:
         return Answer("", self._shown().pane(argument(args, "layer", str), argument(args, "kernel", str, "")))

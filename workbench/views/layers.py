@@ -167,7 +167,7 @@ class LayersModel:
             self._kernels.extend(sorted(found, key=lambda kernel: -kernel.share))
         return tuple(self._kernels)
 
-    def parts(self) -> str:
+    def numbering(self) -> str:
         """Whose numbers the classes of the kernels are: a page that knows others has selected what is gone."""
         links = self.session.provenance.links
         return parts_key(links) if links.sites else ""  # a loop program's statements stay what they were when imported

@@ -22,7 +22,7 @@ export abstract class Fetching extends BaseStore {
   kernels: KernelView[] = [];
   kernel = "";
   /** Which parts of a model the numbers of classes stand for. */
-  private parts: string | null = null;
+  private numbering: string | null = null;
   private origins = new Origins();
   /** The kernel that was shown of the program before. */
   private carried: Carried | null = null;
@@ -175,12 +175,12 @@ export abstract class Fetching extends BaseStore {
       this.set(() => (this.waiting = say.frame_a.lowering));
       const answer = await this.connection.request("kernels").catch((error) => this.refused("kernels", error)).finally(() => this.set(() => (this.waiting = "")));
       if (!answer) return;
-      const view = answer.view as { kernels: KernelView[]; parts: string; origins?: number[][] };
+      const view = answer.view as { kernels: KernelView[]; numbering: string; origins?: number[][] };
       const origins = new Origins(view.origins);
-      if ((this.parts ?? view.parts) !== view.parts) { // numbers of classes are those of a program
+      if ((this.numbering ?? view.numbering) !== view.numbering) { // numbers of classes are those of a program
         this.reselect(this.selected.size ? origins.within(this.origins.of(this.selected)) : NONE);
       }
-      [this.parts, this.origins] = [view.parts, origins];
+      [this.numbering, this.origins] = [view.numbering, origins];
       this.set(() => {
         const before = this.carried?.name === this.kernel ? this.carried : { name: this.kernel, calls: new Set<number>(), holds: false };
         this.kernels = view.kernels;
