@@ -23,6 +23,8 @@ from .nodes import ComputeOp, ProducerLoad, Reduce, Tensor
 
 MOST_PARTS: Final = 20_000
 """Parts of a body that are looked at, one under two conditions counted twice; later ones are not."""
+MOST_CONDITIONS: Final = 64
+"""Conditions inside one another, beyond which parts are not looked at."""
 
 Guard = tuple[n.PrimExpr, ...]
 """What holds where a part of an expression is evaluated."""
@@ -36,10 +38,14 @@ def require_inside(op: ComputeOp, domains: Mapping[n.Var, Range]) -> None:
     for variable, dom in domains.items():
         ranges.bind_range(variable, dom.min, dom.extent)
     for load, guard in _loads(op):
+        known: Simplifier | None = None
         for axis, (index, extent) in enumerate(zip(load.indices, load.producer.shape, strict=True)):
             extent = b.convert(extent)
-            known = _assuming(ranges, guard)
-            if _is_inside(known, index, extent) or _reads_data(index):
+            if _is_inside(ranges, index, extent) or _reads_data(index):
+                continue
+            if known is None:
+                known = ranges.assuming(b.all_of(*guard)) if guard else ranges
+            if guard and _is_inside(known, index, extent):
                 continue
             for point in _corners(known, index, domains, guard):
                 at = ranges.simplify(substitute(index, point))
@@ -55,7 +61,7 @@ def _loads(op: ComputeOp) -> Iterator[tuple[ProducerLoad, Guard]]:
     while stack and len(seen) < MOST_PARTS:
         part, guard = stack.pop()
         key = (id(part), tuple(map(id, guard)))
-        if key in seen or isinstance(part, Tensor):
+        if key in seen or isinstance(part, Tensor) or len(guard) > MOST_CONDITIONS:
             continue
         seen.add(key)
         if isinstance(part, ProducerLoad):
@@ -77,10 +83,6 @@ def _parts(part: Any, guard: Guard) -> list[tuple[Any, Guard]]:
         inside = guard if always else (*guard, part.condition)
         return [(part.condition, guard), *((source, inside) for source in part.source)]
     return [(child, guard) for child in children(part)]
-
-
-def _assuming(ranges: Simplifier, guard: Guard) -> Simplifier:
-    return ranges.assuming(b.all_of(*guard)) if guard else ranges
 
 
 def _is_inside(ranges: Simplifier, index: n.PrimExpr, extent: n.PrimExpr) -> bool:
