@@ -4,7 +4,7 @@ export type Token = [kind: "" | "key" | "num" | "str" | "com" | "fun", text: str
 
 const KEYWORDS = new Set(("def return for in if elif else while with as import from class lambda not and or is None " +
   "True False let fn define declare ret br call load store getelementptr phi label").split(" "));
-const COMMENT: Record<string, string> = { python: "#.*$", llvm: ";.*$", asm: "#.*$|\\/\\/.*$", text: "$^" };
+const COMMENT: Record<string, string> = { python: "#.*$", llvm: ";.*$", asm: "#(?!-?\\d|:\\w).*$|\\/\\/.*$", text: "$^" };
 const REST = "(\"(?:[^\"\\\\]|\\\\.)*\"|'(?:[^'\\\\]|\\\\.)*')|(\\b\\d[\\w.+]*)|([%@]?[A-Za-z_][\\w.]*)|(\\s+|.)";
 const WORDS = Object.fromEntries(
   Object.entries(COMMENT).map(([language, comment]) => [language, new RegExp(`(${comment})|${REST}`, "g")]),
