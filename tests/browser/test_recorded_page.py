@@ -84,6 +84,15 @@ def test_steps_and_rewrites_are_stepped_through(saved: Path, page: Page) -> None
     expect(page.locator(".wb-problem")).to_have_count(0)
 
 
+def test_what_the_verifier_said_is_recorded(saved: Path, page: Page) -> None:
+    """Its button is alive beside others that are not: it answers."""
+    opened(page, saved)
+    page.get_by_role("button", name="Verify", exact=True).click()
+    steps = page.get_by_role("listbox", name="Steps")
+    expect(steps.get_by_role("option", name="FuseOps")).to_contain_text("well-formed")
+    expect(page.locator(".wb-problem")).to_have_count(0)
+
+
 def test_what_asks_a_kernel_says_why_it_cannot_be_used_and_refuses_nothing(saved: Path, page: Page) -> None:
     opened(page, saved)
     page.get_by_role("listbox", name="Steps").get_by_role("option", name="FuseOps").click()

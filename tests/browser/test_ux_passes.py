@@ -74,6 +74,8 @@ def test_ux_27_each_pass_and_each_rewrite_has_its_time(shown: Shown) -> None:
     assert times.count() > 3
     assert all(re.fullmatch(r"[\d.]+ (µs|ms|s)|", text) for text in times.all_text_contents())
     expect(shown.step("FuseOps").locator(".wb-time")).to_have_text(re.compile(r"^[\d.]+ (µs|ms|s)$"))
+    bar, time = (shown.step("FuseOps").locator(part).bounding_box() for part in (".wb-bar", ".wb-time"))
+    assert bar is not None and time is not None and bar["height"] <= 2 and bar["y"] > time["y"] + time["height"] / 2
     shown.page.keyboard.press("ArrowRight")
     expect(shown.pane("A").locator(".wb-rule")).to_contain_text(re.compile(r"[\d.]+ (µs|ms)"))
     shown.page.keyboard.press("ArrowLeft")

@@ -182,7 +182,7 @@ def test_ux_50_each_option_has_its_rank_by_the_model_and_no_factor(screen: OneSc
     screen.page.get_by_role("button", name="Rank", exact=True).click()
     panel = screen.page.get_by_role("region", name="Primitives")
     row = panel.locator(".wb-primitive", has=screen.page.get_by_role("button", name="split", exact=True))
-    expect(row.locator(".wb-rank")).to_have_text(re.compile(r"^rank \d+ of \d+(, no gain)?$"))
+    expect(row.locator(".wb-rank")).to_have_text(re.compile(r"^rank \d+ of \d+(, no faster than now)?$"))
     rough = re.compile("a rough model of the(ir)? cycles")
     expect(row.locator(".wb-rank")).to_have_attribute("title", rough)
     expect(screen.page.get_by_role("button", name="Rank", exact=True)).to_have_attribute("title", rough)

@@ -345,7 +345,7 @@ class BackgroundCheck:
         labels = self.session.labels
         suspects = tuple(labels[index] for index in below if self.session.actions[index].kind == "edit")
         first, last = labels[below[0]], labels[below[-1]]
-        note = f"something from {first} to {last} is wrong: these steps were not looked at one by one"
+        note = f"the steps from {first} to {last} were not looked at one by one"
         note += f"; made by hand, so look there first: {', '.join(suspects)}" if suspects else ""
         self._badges[below[-1]] = replace(self._badges[below[-1]], note=note, since=first, suspects=suspects)
         self._tell()

@@ -55,7 +55,7 @@ export const schedule = {
   python: "Python",
   pythonLabel: "The Python that leads here",
   rank: "Rank",
-  ranked: (rank: number, count: number, gains: boolean) => `rank ${rank} of ${count}${gains ? "" : ", no gain"}`,
+  ranked: (rank: number, count: number, gains: boolean) => `rank ${rank} of ${count}${gains ? "" : ", no faster than now"}`,
   rankedHelp: "By a rough model of the cycles, with the arguments that the form opens with: an order, not a promise",
   rankHelp: "Order the options by a rough model of their cycles; no factors",
   rate: (giga: string) => `${giga} GFLOP/s`,
@@ -75,7 +75,7 @@ export const schedule = {
   unsafe: "unsafe",
   unsafeHelp: "A step was done although legality refused it; what is built runs in a process of its own",
   use: "Use",
-  wayRank: (rank: number, gains: boolean) => `no. ${rank} by a rough model${gains ? "" : ", no gain"}`,
+  wayRank: (rank: number, gains: boolean) => `no. ${rank} by a rough model${gains ? "" : ", no faster than now"}`,
   what: "what instead?",
   whatOf: (primitive: string) => `What instead of ${primitive}?`,
 };
