@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
 from pathlib import Path
 
 import onnx
@@ -207,3 +209,62 @@ def test_a_kernel_is_found_by_what_it_is_made_of(monkeypatch: pytest.MonkeyPatch
     assert facts(second)["offer"] and ask(second, "changes.restore")["refused"] == []
     assert "remark" in second.session.schedule(kernels[1]).code()
     assert "remark" not in second.session.schedule(kernels[0]).code()
+
+
+# --- random histories ---
+
+CELLS = ("FuseOps", "FoldScaleAxis", "PackWeights")
+
+
+def random_history(draw: random.Random) -> tuple[Workbench, list[str]]:
+    """A screen on which anything was done in any order, and what cells made branches without, meanwhile."""
+    screen, cells = Workbench(fresh()), list[str]()
+    for _ in range(draw.randint(4, 14)):
+        what = draw.choice(("without", "switch_on", "branch", "branch", "undo", "redo", "cell"))
+        steps = ask(screen, "pipeline.open")["steps"]
+        out = [step["id"] for step in steps if step["left_out"]]
+        if what == "cell":
+            cells.append(draw.choice(CELLS))
+            assert screen.session.branches[0].rerun(disabled_pass=cells[-1:])
+        elif what == "branch":
+            ask(screen, "branch", number=draw.randrange(len(screen.session.branches)))
+        elif what == "without":
+            ask(screen, "pipeline.without", step=draw.choice([one["id"] for one in steps[1:10] if not one["left_out"]]))
+        elif what == "switch_on" and out:
+            ask(screen, "pipeline.switch_on", step=draw.choice(out))
+        elif what in ("undo", "redo") and ask(screen, "open")[what]:
+            ask(screen, f"pipeline.{what}")
+    return screen, cells
+
+
+def run_cells(cells: list[str], screen: Workbench) -> None:
+    """In another order than the first time: the branches have other numbers."""
+    for name in reversed(cells):
+        assert screen.session.branches[0].rerun(disabled_pass=[name])
+
+
+@pytest.mark.slow
+def test_any_history_comes_back_with_its_cells_run_before_or_when_they_are_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    came = Counter[str]()
+    for seed in range(24):
+        draw = random.Random(seed)
+        first, cells = random_history(draw)
+        with monkeypatch.context() as patched:
+            restarted(patched)
+            second = Workbench(fresh())
+            if facts(second)["offer"] is None:
+                continue
+            if draw.random() < 0.5:
+                run_cells(cells, second)
+            told = ask(second, "changes.restore")
+            came["waits" if "waits" in told else "exact"] += 1
+            if "waits" in told:
+                run_cells(cells, second)
+                told = ask(second, "changes.restore")
+            assert (told["left"], told["exact"], "waits" in told) == (0, True, False), (seed, told)
+            assert second.session.plan.rows == first.session.plan.rows
+            for screen in (first, second):
+                screen._changes._store.forget(changes._key(screen._changes._place), screen._changes._record.token)
+    assert came["waits"] and came["exact"] > came["waits"]

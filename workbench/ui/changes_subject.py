@@ -82,7 +82,7 @@ class SessionSubject:
             names |= {"label": label, "of": str(self._alike(label, op))}
         if op == "set_attribute":
             names["call"] = self._call_meant(kept)
-        if (made_of := self._made_of().get(str(kept.get("kernel")), "")) and op in SCHEDULE:
+        if op in SCHEDULE and (made_of := self._made_of().get(str(kept.get("kernel")))):
             names["made_of"] = made_of
         if op == "branch":
             names |= self._branch_meant(kept.get("number"))
