@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 import workbench as wb
 from tests.schedule.programs import plain_matmul
+from workbench import relay
 from workbench.schedule import Schedule
-from workbench.views.compared import compared
+from workbench.views.compared import compared, counterpart
 from workbench.views.layers import LayersModel
 
 
@@ -20,6 +23,23 @@ def test_what_a_compiler_numbers_anew_is_no_difference() -> None:
     schedule.parallel(schedule.get_loops("C")[0])
     parallel = plain.edit(schedule={"main": schedule})
     assert compared(LayersModel(plain), LayersModel(parallel), "asm", "main").added > 0
+
+
+def test_kernels_are_beside_each_other_by_what_they_do() -> None:
+    """Names are numbered in each program: a kernel of its own for the first clip gives the others further numbers."""
+    x = relay.var("x", shape=(1, 4, 8, 8))
+    w = relay.const(np.ones((4, 4, 3, 3), np.float32))
+    y = x
+    for a_max in (6.0, 6.0, 5.0):
+        y = relay.clip(relay.nn.conv2d(y, w, padding=(1, 1)), a_min=0.0, a_max=a_max)
+    session = wb.open(relay.Function([x], y))
+    edited = session.edit(relay=session.relay.script().replace("a_max=6.0", "a_max=3.0", 1))
+    one, other = LayersModel(session), LayersModel(edited)
+    name = "fused_nn_conv2d_clip"
+    beside = {kernel: counterpart(one, other, kernel) for kernel in edited.kernels}
+    assert beside == {name: name, f"{name}_1": name, f"{name}_2": f"{name}_1"}
+    last = compared(one, other, "schedule", f"{name}_2")
+    assert last.beside == f"{name}_1" and (last.removed, last.added) == (1, 1), "the name alone"
 
 
 def test_what_code_loads_and_jumps_to_and_the_numbers_of_arm_are_differences() -> None:

@@ -19,6 +19,8 @@ class ComparedView(View):
 
     layer: str
     kernel: str
+    beside: str
+    """The kernel of the other session that does what this one does (names are each program's own); empty if none does."""
     language: str
     before: TextView
     after: TextView
@@ -44,17 +46,40 @@ def _alike(lines: Sequence[str], layer: str) -> list[str]:
 
 
 def compared(one: LayersModel, other: LayersModel, layer: str, kernel: str) -> ComparedView:
-    """A layer of `one` beside the same of `other`; a kernel that `one` has not is empty there.
+    """A layer of `one` beside the same of `other`; what no kernel of `one` does is empty there.
 
     Raises `WorkbenchError` for a layer or a kernel that `other` has not.
     """
     after = other.text(layer, kernel)
-    there = layer in one.names() and (not kernel or kernel in one.session.kernels)
-    before = one.text(layer, kernel) if there else ()
+    beside = counterpart(one, other, kernel) if kernel else ""
+    there = layer in one.names() and (not kernel or beside != "")
+    before = one.text(layer, beside) if there else ()
     hunks = line_hunks(_alike(before, layer), _alike(after, layer))
     return ComparedView(
-        layer, kernel, LANGUAGES.get(layer, "python"),
+        layer, kernel, beside, LANGUAGES.get(layer, "python"),
         near(before, [(hunk.before_start, hunk.before_count) for hunk in hunks]),
         near(after, [(hunk.after_start, hunk.after_count) for hunk in hunks]),
         hunks, sum(hunk.before_count for hunk in hunks), sum(hunk.after_count for hunk in hunks),
     )  # fmt: skip
+
+
+def counterpart(one: LayersModel, other: LayersModel, kernel: str) -> str:
+    """The kernel of `one` that does most of what `kernel` of `other` does, by imported calls; of equals, its namesake.
+
+    Of programs without such links (loops, te) it is the one of that name.  Empty where there is none.
+    """
+    names = tuple(one.session.kernels)
+    wanted = _calls(other).get(kernel)
+    if not wanted or not any(_calls(one).values()):
+        return kernel if kernel in names else ""
+    shared = {name: len(calls & wanted) / len(calls | wanted) for name, calls in _calls(one).items()}
+    best = max(shared, key=lambda name: (shared[name], name == kernel))
+    return best if shared[best] else ""
+
+
+def _calls(model: LayersModel) -> dict[str, set[int]]:
+    """By kernel, the calls of the imported graph that it carries out."""
+    origins = model.origins()
+    if not origins:
+        return {}
+    return {kernel.name: {call for number in kernel.classes for call in origins[number]} for kernel in model.kernels()}

@@ -311,7 +311,8 @@ export abstract class Fetching extends BaseStore {
     if (!found) return;
     for (const [side, , start] of found.shown.missing(rows)) {
       void this.attempt(async () => {
-        const args = { layer, kernel: found.view.kernel, start, count: DIFF_PAGE, number: found.number };
+        const kernel = side === "before" ? found.view.beside : found.view.kernel;
+        const args = { layer, kernel, start, count: DIFF_PAGE, number: found.number };
         const chunk = (await this.connection.request(side === "before" ? "beside" : "lines", args)).view as Chunk;
         this.set(() => add(found, side, chunk));
       });

@@ -100,7 +100,7 @@ export interface ChangesView {
 /** What a replay came to; `waits`: the branch that it waits for, in words. */
 export interface ToldView { restored?: number; refused?: string[]; left?: number; exact?: boolean; waits?: string }
 export interface ComparedView {
-  layer: string; kernel: string; language: string; before: TextView; after: TextView; hunks: Hunk[]; removed: number; added: number;
+  layer: string; kernel: string; beside: string; language: string; before: TextView; after: TextView; hunks: Hunk[]; removed: number; added: number;
 }
 export interface FormulaView {
   name: string; target: string; over: string; formula: string; shape: string; tag: string; reads: string[]; read_by: string[]; line: number;

@@ -250,8 +250,7 @@ export class WorkbenchStore extends TextEditing {
   });
 
   /** Run the kernel on this machine, of the branch shown or of another. */
-  measure = (branch = this.view?.branch ?? 0): Promise<void> => this.attempt(async () => {
-    const kernel = this.kernel;
+  measure = (branch = this.view?.branch ?? 0, kernel = this.kernel): Promise<void> => this.attempt(async () => {
     if (!kernel || this.measuring) return;
     const lens = branch === (this.view?.branch ?? 0) && this.panes.some((shown) => shown.mode === "lens") ? this.lenses.get(kernel) : undefined;
     const work = lens?.view ? lens.measure() : this.timed(branch, kernel);
@@ -321,8 +320,9 @@ export class WorkbenchStore extends TextEditing {
     this.load();
   }
 
-  measureBoth = async (): Promise<void> => {
-    await this.measure(this.against);
+  /** `beside`: the kernel of the branch beside that does what this one does. */
+  measureBoth = async (beside: string): Promise<void> => {
+    await this.measure(this.against, beside);
     await this.measure();
   };
 
