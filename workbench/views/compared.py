@@ -20,7 +20,7 @@ class ComparedView(View):
     layer: str
     kernel: str
     beside: str
-    """The kernel of the other session that does what this one does (names are each program's own); empty if none does."""
+    """The kernel of the other session that does what this one does, by any name; empty if none does."""
     language: str
     before: TextView
     after: TextView
