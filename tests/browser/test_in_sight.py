@@ -54,6 +54,21 @@ def test_every_layer_and_every_tab_is_in_sight(harness: Harness, width: int) -> 
         expect(button).to_be_in_viewport(ratio=1)
 
 
+@pytest.mark.parametrize("width", [1400, 1250, 1120, 1000, 900, 640])
+def test_nothing_moves_between_the_two_clicks_of_a_double_click(harness: Harness, width: int) -> None:
+    """The counts of what is lit made the layers wrap, and the second click fell beside the box."""
+    opened(harness, width)
+    page = harness.page
+    box = page.locator(".wb-box-call", has_text="nn.conv2d").first
+    before = box.bounding_box()
+    box.click()
+    expect(page.locator(".wb-lit-count")).to_have_count(7)
+    after = box.bounding_box()
+    assert before and after
+    moved = [after["x"] + after["width"] / 2 - before["x"] - before["width"] / 2, after["y"] - before["y"]]
+    assert max(map(abs, moved)) < 1, moved
+
+
 def test_fields_and_choices_are_as_wide_as_what_they_hold(harness: Harness) -> None:
     opened(harness, 1400)
     page = harness.page
