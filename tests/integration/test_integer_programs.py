@@ -11,6 +11,7 @@ import workbench as wb
 from tests.nightly import tonight
 from tests.relay.generate_integers import integer_program
 from tests.relay.transforms.test_passes import EXACT, PASSES
+from workbench import relay
 from workbench.core.errors import WorkbenchError
 from workbench.core.module import IRModule
 from workbench.core.transform import PassContext
@@ -50,6 +51,18 @@ def test_native_code_keeps_every_bit(part: int, record_property: Callable[[str, 
             continue
         assert_equal(list(found.values()), wanted, function, seed)
     record_property("programs", EACH)
+
+
+def test_products_of_data_may_overflow() -> None:
+    """A square counted as no less than zero: its remainder was rounded down, its sign was known."""
+    x = relay.var("x", shape=(4,), dtype="int64")
+    given = np.array([3, -5, 2**40 + 3, -(2**62) + 7])
+    square, numbers = relay.multiply(x, x), [relay.const(np.int64(value)) for value in (100, 0, 3)]
+    results = (relay.mod(square, numbers[0]), relay.less(square, numbers[1]), relay.floor_divide(square, numbers[2]))
+    found = wb.open(relay.Function([x], relay.Tuple(results))).run({"x": given})
+    wanted = np.fmod(given * given, 100), given * given < 0, given * given // 3
+    for one, other in zip(found.values(), wanted, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize("part", PARTS)

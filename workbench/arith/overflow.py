@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..core.dtype import DataType
-from .forms import FINITE, Atom, Form
+from .forms import FINITE, Atom, Form, Interval
 from .nodes import Var
 
 if TYPE_CHECKING:
@@ -41,10 +41,18 @@ def fits(s: Simplifier, form: Form, dtype: DataType) -> bool:
         if known.low < -FINITE or known.high > FINITE:
             if _is_index(s, atom):
                 return True
-            known = known._replace(low=max(known.low, _LOW), high=min(known.high, _HIGH))
+            known = _of_data(s, atom)
         ends = (known.low * factor, known.high * factor)
         low, high = low + min(ends), high + max(ends)
     return least <= low and high <= most
+
+
+def _of_data(s: Simplifier, atom: Atom) -> Interval:
+    """What an atom may be where data take part: each value is one of int64, and their product as large as it comes."""
+    found = Interval(1, 1)
+    for one in (s.atoms.table[number] for number in atom.factors) if atom.factors else (atom,):
+        found = found.product(one.bound.meet(Interval(_LOW, _HIGH)))
+    return found
 
 
 def _is_index(s: Simplifier, atom: Atom) -> bool:
