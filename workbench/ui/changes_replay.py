@@ -11,6 +11,7 @@ from enum import Enum, auto
 from typing import Any, Final
 
 from workbench.core.errors import WorkbenchError
+from workbench.views.strings.tables import say
 
 SCHEDULE: Final = ("schedule.apply", "schedule.accept", "schedule.force", "schedule.undo", "schedule.redo",
                    "schedule.switch", "schedule.drop", "schedule.go", "schedule.replay", "lens.release",
@@ -22,7 +23,7 @@ class MissingBranch(WorkbenchError):
     """A branch was gone to that is not there; `branch` is its id in the process that saved it."""
 
     def __init__(self, branch: str, title: str) -> None:
-        super().__init__("E-UI-CHANGES", f"there is no branch {title!r}", kept="what follows on it is not done")
+        super().__init__("E-UI-CHANGES", say.changes.no_branch(title), kept=say.changes.not_followed)
         self.branch, self.title = branch, title
 
 

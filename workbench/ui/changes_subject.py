@@ -132,7 +132,7 @@ class SessionSubject:
         found = dict[str, dict[str, Any]]()
         for one in calls:
             seen[one.op] += 1
-            found[f"{one.op}, {seen[one.op]} of {counts[one.op]}"] = {"place": one.place, "number": one.number}
+            found[say.changes.one_of(one.op, seen[one.op], counts[one.op])] = {"place": one.place, "number": one.number}
         return found
 
     def _call_meant(self, args: Mapping[str, Any]) -> str:

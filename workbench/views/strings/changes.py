@@ -9,10 +9,17 @@ class Changes:
     other_passes = "they were made on other passes or another target"
     no_change = "it changes nothing here"
     branch_is_missing = "it was done on a branch that is missing"
+    not_followed = "what follows on it is not done"
     of_another_user = "it is owned by another user, or others may write to it"
 
     def other_version(self, source: str) -> str:
         return f"they were made on another version of {source}"
+
+    def no_branch(self, title: str) -> str:
+        return f"there is no branch {title!r}"
+
+    def one_of(self, name: str, number: int, count: int) -> str:
+        return f"{name}, {number} of {count}"
 
     def branch_was_refused(self, title: str) -> str:
         return f"the branch {title!r} is missing: a change that made it could not be done again"
