@@ -25,9 +25,11 @@ def test_every_pass_is_left_out_once_and_no_branch_is_made() -> None:
 
 def test_times_are_estimated_and_only_with_inputs_measured() -> None:
     session = small_session()
-    assert without(session, "FuseOps").figures.time is None  # type: ignore[union-attr]
+    alone = without(session, "FuseOps").figures
+    assert alone is not None and alone.time is None
     found = session.ablation(small_inputs())
-    assert found.base.cycles and found.base.time and found["FuseOps"].figures.time  # type: ignore[union-attr]
+    fused = found["FuseOps"].figures
+    assert found.base.cycles and found.base.time and fused is not None and fused.time
     assert "cycles (estimated)" in str(found) and "ms (measured)" in str(found)
     assert "ms (measured)" not in str(session.ablation())
 
@@ -36,7 +38,7 @@ def test_a_pass_without_which_the_code_is_the_same_has_no_time_and_another_one_i
     found = small_session().ablation(small_inputs())
     for name in ("InferType", "EliminateCommonSubexpr", "PackWeights"):
         row = found[name]
-        assert row.same_code and row.slower is None and row.figures.time is None  # type: ignore[union-attr]
+        assert row.same_code and row.slower is None and row.figures is not None and row.figures.time is None
     row = found["FuseOps"]
     assert not row.same_code and row.slower is not None and row.slower.least <= row.slower.seconds
     lines = {line.split()[0]: line for line in str(found).splitlines()}

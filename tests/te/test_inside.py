@@ -15,7 +15,7 @@ from workbench.core.errors import WorkbenchError
 
 X = te.placeholder((4,), name="X")
 Z = te.placeholder((4, 4), name="Z")
-I = te.placeholder((4,), "int32", name="I")  # noqa: E741
+INDEX = te.placeholder((4,), "int32", name="I")
 N = te.var("n")
 Y = te.placeholder((N,), name="Y")
 K = te.reduce_axis((0, 3), name="k")
@@ -33,7 +33,7 @@ OUTSIDE = {
     "guard too wide": ([X], 4, lambda i: te.if_then_else(i < 3, X[i + 2], zero()), "it is 4 at i = 2"),
     "untaken side": ([X], 4, lambda i: te.if_then_else(i < 3, zero(), X[i + 1]), "it is 4 at i = 3"),
     "sum": ([X], 3, lambda i: te.sum(X[i + K], axis=K), "it is 4 at i = 2, k = 2"),
-    "inside an index": ([X, I], 4, lambda i: X[I[i + 1]], "it is 4 at i = 3"),
+    "inside an index": ([X, INDEX], 4, lambda i: X[INDEX[i + 1]], "it is 4 at i = 3"),
     "symbolic": ([Y], N, lambda i: Y[i + 1], "it is n at i = n - 1"),
     "symbolic begin": ([Y], N, lambda i: Y[i - 1], "it is -1 at i = 0"),
 }
@@ -49,8 +49,8 @@ INSIDE = {
     "one of them": ([X], 4, lambda i: te.if_then_else(te.any(i > 2, X[i + 1] > 0), X[i], zero())),
     "sum where": ([X], 3, lambda i: te.sum(X[i + K], axis=K, where=i + K < 4)),
     "two variables": ([Z], 4, lambda i: te.sum(te.if_then_else(i + K < 4, Z[i, i + K], zero()), axis=K)),
-    "data": ([X, I], 4, lambda i: X[I[i]]),
-    "a condition that is data": ([X, I], 4, lambda i: te.if_then_else(I[i] > 0, X[i + 1], zero())),
+    "data": ([X, INDEX], 4, lambda i: X[INDEX[i]]),
+    "a condition that is data": ([X, INDEX], 4, lambda i: te.if_then_else(INDEX[i] > 0, X[i + 1], zero())),
     "symbolic": ([Y], N, lambda i: Y[N - 1 - i]),
     "unrelated sizes": ([Y], te.var("m"), lambda i: Y[i]),
     "no elements": ([X], 0, lambda i: X[i + 9]),

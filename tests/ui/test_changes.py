@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import onnx
 import pytest
 
 import workbench as wb
@@ -26,6 +27,13 @@ pytestmark = pytest.mark.usefixtures("kept_here")
 
 def facts(screen: Workbench) -> dict[str, Any]:
     return ask(screen, "open")["changes"]
+
+
+def save_with_other_weights(model: onnx.ModelProto, path: Path) -> None:
+    """Another version of a model: its first weights twice as large."""
+    weights = model.graph.initializer[0]
+    weights.CopyFrom(onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(weights) * 2, weights.name))
+    onnx.save(model, path)
 
 
 def step_id(screen: Workbench, label: str) -> str:
@@ -381,18 +389,13 @@ def test_a_view_that_is_behind_is_refused_and_nothing_is_done_twice() -> None:
 def test_a_model_of_the_same_name_and_other_content_is_offered_them_with_a_word(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    import onnx
-
     model = small_model()
     onnx.save(model, tmp_path / "net.onnx")
     first = Workbench(wb.open(str(tmp_path / "net.onnx")))
     ask(first, "pipeline.without", step=step_id(first, "FuseOps"))
     ask(first, "pipeline.without", step=step_id(first, "FoldScaleAxis"))
     restarted(monkeypatch)
-    weights = model.graph.initializer[0]
-    values = onnx.numpy_helper.to_array(weights) * 2
-    model.graph.initializer[0].CopyFrom(onnx.numpy_helper.from_array(values, weights.name))
-    onnx.save(model, tmp_path / "net.onnx")
+    save_with_other_weights(model, tmp_path / "net.onnx")
 
     second = Workbench(wb.open(str(tmp_path / "net.onnx")))
     assert facts(second)["offer"]["note"] == "they were made on another version of net.onnx"

@@ -12,7 +12,7 @@ import pytest
 import workbench as wb
 from tests.driver.programs import small_model
 from tests.ui.asking import ask, restarted
-from tests.ui.test_changes import facts, fresh, step_id
+from tests.ui.test_changes import facts, fresh, save_with_other_weights, step_id
 from workbench import relay
 from workbench.ui import changes
 from workbench.ui.changes_store import packed, unpacked
@@ -102,10 +102,7 @@ def test_branches_of_another_version_of_the_model_are_found_again(
     ask(first, "branch", number=1)
     ask(first, "pipeline.without", step=step_id(first, "SimplifyExpr"))
     restarted(monkeypatch)
-    weights = model.graph.initializer[0]
-    values = onnx.numpy_helper.to_array(weights) * 2
-    model.graph.initializer[0].CopyFrom(onnx.numpy_helper.from_array(values, weights.name))
-    onnx.save(model, tmp_path / "net.onnx")
+    save_with_other_weights(model, tmp_path / "net.onnx")
     other = wb.open(str(tmp_path / "net.onnx"))
     assert len(other.without("EliminateCommonSubexpr").branches) == 2  # the numbers are others
     second = Workbench(other)

@@ -7,6 +7,7 @@ import pytest
 import workbench as wb
 from tests.driver.test_rebase import leaky
 from tests.ui.asking import ask, refused, restarted
+from tests.ui.test_changes import step_id
 from workbench.ui.workbench import Workbench
 
 
@@ -22,10 +23,6 @@ def in_conflict() -> Workbench:
     step = screen.session["Edit#2"]
     assert step.error is not None and step.error.code == "E-EDIT-REBASE"
     return screen
-
-
-def step_id(screen: Workbench, name: str) -> str:
-    return next(step["id"] for step in ask(screen, "pipeline.open")["steps"] if step["name"] == name)
 
 
 @pytest.mark.usefixtures("kept_here")
