@@ -17,6 +17,7 @@ from workbench.codegen.llvm.facts import needs_one_pass
 from workbench.core.node import post_order
 from workbench.schedule import Schedule, Trace, rules
 from workbench.schedule.rules import conv as conv_rules
+from workbench.schedule.rules import matmul as matmul_rules
 from workbench.schedule.rules.shapes import Machine
 from workbench.target import Target
 from workbench.tir import nodes as t
@@ -50,6 +51,17 @@ def convolution(ci: int, co: int, size: int, kernel: int, groups: int = 1, strid
         conv.shape, lambda n, o, y, x_: build.maximum(conv[n, o, y, x_] + bias[o, 0, 0], 0.0), name="relu"
     )
     return te.create_prim_func([x, w, bias, relu])
+
+
+def channels_last(ci: int, co: int, size: int, kernel: int, stride: int = 1, groups: int = 1) -> t.PrimFunc:
+    x = te.placeholder((1, size, size, ci), name="X")
+    w = te.placeholder((-(-co // 16), ci // groups, kernel, kernel, 16), name="W")
+    op = Conv2D(
+        groups=groups, data_layout="NHWC", kernel_layout="OIHW16o", channels=co, padding=(kernel // 2,) * 4,
+        kernel_size=(kernel, kernel), strides=(stride, stride),
+    )  # fmt: skip
+    conv = op.compute(x, w)
+    return te.create_prim_func([x, w, te.compute(conv.shape, lambda *i: build.maximum(conv(*i), 0.0), name="relu")])
 
 
 def plain_convolution() -> t.PrimFunc:
@@ -158,7 +170,10 @@ def row_means() -> t.PrimFunc:
 KERNELS: dict[str, Callable[[], t.PrimFunc]] = {
     "conv": lambda: convolution(3, 40, 9, 3), "conv 1x1": lambda: convolution(4, 20, 13, 1),
     "conv stride": lambda: convolution(3, 16, 9, 3, 1, 2), "conv depthwise": lambda: convolution(24, 24, 9, 3, 24),
-    "conv plain": plain_convolution,
+    "conv plain": plain_convolution, "conv channels last": lambda: channels_last(3, 40, 9, 3),
+    "conv channels last, stride": lambda: channels_last(4, 32, 11, 1, 2),
+    "conv channels last, depthwise": lambda: channels_last(32, 32, 9, 3, 2, 32),
+    "conv channels last, depthwise, filled up": lambda: channels_last(24, 24, 7, 3, 1, 24),
     "depthwise": lambda: depthwise(5, 14),
     "depthwise odd": lambda: depthwise(3, 11, 2, 5), "dense": lambda: dense(3, 10, 30),
     "dense one row": lambda: dense(1, 12, 64),
@@ -245,6 +260,24 @@ def test_convolutions_fill_the_registers(ci: int, co: int, size: int, kernel: in
     assert sch.state.tree.blocks["conv2d"].loops[0].kind is t.ForKind.PARALLEL
 
 
+@pytest.mark.parametrize("layout", ("NCHW", "NHWC"))
+def test_vectors_are_stored_along_memory(layout: str) -> None:
+    sch = rules.default(Kernel(channels_last(8, 32, 8, 3) if layout == "NHWC" else convolution(8, 32, 8, 3)))
+    vector = next(loop for loop in sch.state.tree.blocks["relu"].loops if loop.kind is t.ForKind.VECTORIZED)
+    assert vector.extent.value == (16 if layout == "NHWC" else 8)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("inner", (8, 4096))
+@pytest.mark.parametrize(("rows", "columns"), ((256, 1024), (7, 64), (1, 512), (127, 96), (100, 20)))
+def test_tiles_of_products_fit_and_leave_no_remainder_where_they_can(rows: int, columns: int, inner: int) -> None:
+    for lanes, registers in ((16, 32), (8, 16), (4, 32)):
+        machine = Machine(lanes, registers)
+        vectors, height = matmul_rules.register_tile(machine, rows, columns, lanes, inner)
+        assert vectors * height <= registers - 2
+        if any(rows % some == 0 for some in (4, 5, 6, 7, 8)):
+            assert rows % height == 0
+
+
 def test_register_tiles_never_exceed_the_registers() -> None:
     for lanes, registers in ((16, 32), (8, 16), (4, 16)):
         machine = Machine(lanes, registers)
@@ -253,7 +286,7 @@ def test_register_tiles_never_exceed_the_registers() -> None:
                 for tile in (4, 5, 6, 7):
                     block_tile, width = conv_rules.register_tile(machine, blocks, tiles, tile)
                     assert blocks % block_tile == 0 and (tiles * tile) % width == 0
-                    assert block_tile * width <= max(machine.accumulators, tile)
+                    assert block_tile * width <= max(registers - 2, tile)
 
 
 def test_small_kernels_stay_on_one_thread() -> None:

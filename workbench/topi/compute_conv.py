@@ -7,7 +7,7 @@ Stages of a convolution over n spatial axes:
 
 With a packed kernel ("OIHW16o") the reduction runs over [n, o/16, h, w', 16], where w' is the output's width filled
 up to a multiple of `width_tile(w)`, so that schedules need no remainders; a depthwise convolution has its data in
-blocks of channels too.
+blocks of channels too, unless they lie as NHWC.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from .shapes import ceil_divide
 
 
 def width_tile(width: Any) -> int:
-    """The number of output columns that a register tile takes: of 7, 6, 5, 4 the one that fills up least."""
+    """The number of output columns that a register tile takes: of 8 to 4 the one that fills up least."""
     if not isinstance(width, int):
         return 1
-    if width <= 7:
+    if width <= 8:
         return width
-    return min((7, 6, 5, 4), key=lambda tile: -(-width // tile) * tile)
+    return min((8, 7, 6, 5, 4), key=lambda tile: -(-width // tile) * tile)
 
 
 def padded(data: Any, before: Sequence[int], extents: Sequence[Any], axes: Sequence[int]) -> Any:
@@ -146,13 +146,16 @@ def _conv2d_packed(op: Any, data: Any, weight: Any, source: layouts.Layout, kern
     blocks = ceil_divide(g.out_channels, block)
     by_lane = op.groups == g.out_channels and per_group == 1
     big = _pad_data(op, data, source, g, width)
-    if by_lane:
+    in_order = source.letters[-1] == "C" and g.out_channels % block == 0  # channels lie side by side already
+    if by_lane and not in_order:
         big = _in_blocks(big, source, blocks, block, g.out_channels)
     axes, rc, rh, rw = _taps(op, g, per_group)
 
     def element(n: Any, ob: Any, y: Any, x: Any, oi: Any) -> Any:
         row, column = y * op.strides[0] + rh * op.dilation[0], x * op.strides[1] + rw * op.dilation[1]
-        if by_lane:
+        if by_lane and in_order:
+            value = big(*layouts.transform_indices((n, ob * block + oi, row, column), source, NCHW))
+        elif by_lane:
             value = big(n, ob, row, column, oi)
         else:
             channel = _packed_channel(op, g, ob, oi, rc, per_group, block)

@@ -1,4 +1,4 @@
-"""Constant weights in the blocked layouts that kernels read in order (`Operator.packed`).
+"""Weights in the blocked layouts that kernels read in order (`Operator.packed`).
 
     R.nn.conv2d(x, w)   ->   R.nn.conv2d(x, R.layout_transform(w, ...), channels=64, kernel_layout="OIHW16o")
     groups of 34        ->   filled up to 48 channels each; the 14 added ones are cut away from the result
@@ -11,13 +11,18 @@ hold.
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from ..core.rewrite import Failure
 from ..relay.ir.expr import Call, Constant, Expr
 from ..relay.ir.operator import Operator
 from ..relay.ir.types import TensorType
+from . import layout as layouts
 from .calls import call
+
+OFTEN = 8
+"""Positions of the data for which a weight that is no constant is worth packing in each run."""
 
 Conditions = list[tuple[bool, str, str]]
 """What must hold: the verdict, the condition, and what was found."""
@@ -25,20 +30,25 @@ Conditions = list[tuple[bool, str, str]]
 
 def convolution(op: Any, lanes: int, data: Expr, weight: Expr) -> Expr | Failure:
     """nn.conv2d: the output channels of each group in blocks, filled up where they are no whole blocks."""
-    refusal = _refused(lanes, data, weight, 0)
+    kernel = layouts.parse(op.kernel_layout)
+    refusal = _first([
+        (op.data_layout in ("NCHW", "NHWC"), "the data lie as NCHW or NHWC", op.data_layout),
+        (not kernel.factors, "the weight is not in blocks yet", op.kernel_layout),
+        (op.out_layout in ("", op.data_layout), f"the result lies as {op.data_layout}", op.out_layout),
+    ])  # fmt: skip
+    refusal = refusal or _refused(lanes, data, weight, kernel.index_of("O"), op.data_layout.index("C"))
     if refusal is not None:
         return refusal
-    assert isinstance(weight, Constant)
-    out, inner, *_ = weight.data.shape
+    out, inner = (_shape(weight)[kernel.index_of(letter)] for letter in "OI")
     each = out // op.groups
-    whole = op.groups == 1 or each % lanes == 0
+    by_lane = each == inner == 1 and op.data_layout == "NHWC"  # a channel a lane, and they lie side by side
+    whole = op.groups == 1 or each % lanes == 0 or by_lane
+    plain = op.data_layout == "NCHW" and op.kernel_layout == "OIHW"
     found = f"{op.groups} groups of {each}"
     refusal = _first([
-        (op.data_layout == "NCHW", "the data lie as NCHW", op.data_layout),
-        (op.kernel_layout == "OIHW", "the weight lies as OIHW", op.kernel_layout),
-        (op.out_layout in ("", "NCHW"), "the result lies as NCHW", op.out_layout),
         (whole or 2 * each >= lanes, f"there is one group, or each has at least {lanes // 2} output channels", found),
         (whole or inner > 1, f"there is one group, or each has several inputs, or blocks of {lanes} outputs", found),
+        (whole or plain, f"groups that are no blocks of {lanes} lie as NCHW and OIHW", op.data_layout),
     ])  # fmt: skip
     if refusal is not None:
         return refusal
@@ -50,8 +60,7 @@ def sequence(op: Any, lanes: int, data: Expr, weight: Expr) -> Expr | Failure:
     refusal = _refused(lanes, data, weight, 0)
     if refusal is not None:
         return refusal
-    assert isinstance(weight, Constant)
-    each = weight.data.shape[0] // op.groups
+    each = _shape(weight)[0] // op.groups
     whole = op.groups == 1 or each % lanes == 0
     wanted = f"there is one group of channels, or each has a multiple of {lanes} output channels"
     refusal = _first([(whole, wanted, f"{op.groups} groups of {each}")])
@@ -66,8 +75,7 @@ def tiles(op: Any, lanes: int, data: Expr, weight: Expr) -> Expr | Failure:
     refusal = _refused(lanes, data, weight, None)
     if refusal is not None:
         return refusal
-    assert isinstance(weight, Constant)
-    inner, out, high, wide = weight.data.shape
+    inner, out, high, wide = _shape(weight)
     cuts = any((*op.padding, *op.output_padding))
     refusal = _first([
         (op.data_layout == "NCHW" and op.kernel_layout == "IOHW" and op.out_layout in ("", "NCHW"),
@@ -91,31 +99,31 @@ def tiles(op: Any, lanes: int, data: Expr, weight: Expr) -> Expr | Failure:
 
 def dense(op: Any, lanes: int, data: Expr, weight: Expr) -> Expr | Failure:
     """nn.dense: the rows of the weight in blocks."""
-    refusal = _refused(lanes, data, weight, 0)
+    refusal = _refused(lanes, data, weight, 0, -1)
     if refusal is not None:
         return refusal
-    assert isinstance(weight, Constant)
     layout = f"NC{lanes}n"
     blocks = call("layout_transform", weight, src_layout="NC", dst_layout=layout)
-    units = weight.data.shape[0]
+    units = _shape(weight)[0]
     return call("nn.contrib_dense_pack", data, blocks, weight_layout=layout, units=units, out_dtype=op.out_dtype)
 
 
-def _in_blocks(weight: Expr, lanes: int) -> tuple[Expr, str]:
-    """A weight OIHW with its output channels in blocks, and that layout."""
+def _in_blocks(weight: Expr, lanes: int, source: str = "OIHW") -> tuple[Expr, str]:
+    """A weight with its output channels in blocks, and that layout."""
     layout = f"OIHW{lanes}o"
-    return call("layout_transform", weight, src_layout="OIHW", dst_layout=layout), layout
+    return call("layout_transform", weight, src_layout=source, dst_layout=layout), layout
 
 
 def _blocked(op: Operator, lanes: int, data: Expr, weight: Expr) -> Expr:
-    """A two-dimensional convolution over a weight OIHW whose output channels are blocked."""
-    blocks, layout = _in_blocks(weight, lanes)
-    return Call(op.replace(kernel_layout=layout, channels=_shape(weight)[0]), (data, blocks))
+    """A two-dimensional convolution over a weight whose output channels are blocked."""
+    channels = _shape(weight)[layouts.parse(op.kernel_layout).index_of("O")]
+    blocks, layout = _in_blocks(weight, lanes, op.kernel_layout)
+    return Call(op.replace(kernel_layout=layout, channels=channels), (data, blocks))
 
 
-def _filled(op: Any, lanes: int, data: Expr, weight: Constant) -> Expr:
+def _filled(op: Any, lanes: int, data: Expr, weight: Expr) -> Expr:
     """The output channels of each group filled up to whole blocks; those added are cut away afterwards."""
-    (out, inner, *kernel), groups = weight.data.shape, op.groups
+    (out, inner, *kernel), groups = _shape(weight), op.groups
     each = out // groups
     full = -(-each // lanes) * lanes
     taps = call("reshape", weight, newshape=(groups, each, inner, *kernel))
@@ -128,16 +136,22 @@ def _filled(op: Any, lanes: int, data: Expr, weight: Constant) -> Expr:
     return call("reshape", cut, newshape=(batch, out, height, width))
 
 
-def _refused(lanes: int, data: Expr, weight: Expr, outputs: int | None) -> Failure | None:
-    """What every packed form asks for: a constant weight with enough channels along axis `outputs`, a known shape."""
-    if not isinstance(weight, Constant):
-        return Failure("the weight is a constant", type(weight).__name__)
-    kind = data.checked_type
-    known = isinstance(kind, TensorType) and kind.is_static
-    channels = lanes if outputs is None else weight.data.shape[outputs]
+def _refused(lanes: int, data: Expr, weight: Expr, outputs: int | None, channel: int = 1) -> Failure | None:
+    """What every packed form asks for: known shapes, enough channels along axis `outputs` of the weight, and a weight
+    that is a constant, packed when the model is built, or read often enough in a run to be packed in each.
+
+    `channel`: the axis of the data that is summed over.
+    """
+    kind, own = data.checked_type, weight.checked_type
+    static = all(isinstance(one, TensorType) and one.is_static for one in (kind, own))
+    if not static:
+        return Failure("the shapes of data and weight are known", f"{kind!r} and {own!r}")
+    channels = lanes if outputs is None else _shape(weight)[outputs]
+    positions = prod(_shape(data)) // max(1, _shape(data)[channel])
+    often = isinstance(weight, Constant) or positions >= OFTEN
     return _first([
         (2 * channels >= lanes, f"there are at least {lanes // 2} output channels", str(channels)),
-        (known, "the data's shape is known", repr(kind)),
+        (often, f"the weight is a constant, or the data have at least {OFTEN} positions", f"{positions} positions"),
     ])  # fmt: skip
 
 

@@ -38,6 +38,27 @@ def transposed(weight: tuple[int, ...], **attributes: Any) -> Any:
     return relay.Function([x], relay.nn.relu(relay.nn.conv2d_transpose(x, relay.const(normal(*weight)), **attributes)))
 
 
+def channels_last(weight: tuple[int, ...], constant: bool, **attributes: Any) -> Any:
+    """Data NHWC of 9 rows and 7 columns, weight HWIO."""
+    x, held = relay.var("x", shape=(2, 9, 7, 3)), relay.var("w", shape=weight)
+    taps = relay.const(normal(*weight)) if constant else held
+    made = relay.nn.conv2d(x, taps, data_layout="NHWC", kernel_layout="HWIO", **attributes)
+    return relay.Function([x] if constant else [x, held], relay.nn.relu(made))
+
+
+def depthwise_last(channels: int) -> Any:
+    x = relay.var("x", shape=(2, 9, 7, channels))
+    taps = relay.const(normal(3, 3, channels, 1))
+    made = relay.nn.conv2d(x, taps, groups=channels, padding=1, data_layout="NHWC", kernel_layout="HWOI")
+    return relay.Function([x], relay.nn.relu(made))
+
+
+def variable(data: tuple[int, ...], weight: tuple[int, ...], operator: Any, **attributes: Any) -> Any:
+    """A weight that each run brings."""
+    x, w = relay.var("x", shape=data), relay.var("w", shape=weight)
+    return relay.Function([x, w], relay.nn.relu(operator(x, w, **attributes)))
+
+
 def infer(function: Any) -> Any:
     return transform.InferType()(IRModule.from_expr(function))["main"]
 
@@ -67,7 +88,28 @@ CASES = {
     ),
     "sequence in groups": (conv1d(4, (8, 2, 3), groups=2), {"blocks", "widened"}),
     "sequence in broken groups": (conv1d(4, (6, 2, 3), groups=2), set()),
-}
+    "channels last": (channels_last((3, 3, 3, 8), True, padding=1), {"blocks"}),
+    "channels last, filled up": (channels_last((1, 2, 3, 6), True, strides=2), {"blocks"}),
+    "channels last, variable": (channels_last((3, 3, 3, 8), False, padding=1, dilation=2), {"blocks"}),
+    "channels last, depthwise": (depthwise_last(8), {"blocks"}),
+    "channels last, depthwise, filled up": (depthwise_last(6), {"blocks"}),
+    "variable": (variable((2, 3, 9, 7), (8, 3, 3, 3), relay.nn.conv2d, padding=1), {"blocks"}),
+    "variable, broken groups": (
+        variable((2, 6, 9, 7), (10, 3, 3, 3), relay.nn.conv2d, groups=2), {"blocks", "filled"},
+    ),
+    "variable sequence": (variable((2, 3, 20), (8, 3, 5), relay.nn.conv1d), {"blocks", "widened"}),
+    "variable, transposed": (
+        variable((2, 6, 5, 4), (6, 3, 2, 3), relay.nn.conv2d_transpose, strides=(2, 3)), {"blocks"},
+    ),
+    "variable, few positions": (variable((1, 3, 2, 3), (8, 3, 1, 1), relay.nn.conv2d), set()),
+    "variable product": (variable((9, 5), (7, 5), relay.nn.dense), {"rows"}),
+    "variable product of many axes": (variable((2, 4, 5), (7, 5), relay.nn.dense), {"rows"}),
+    "variable product, few rows": (variable((7, 5), (8, 5), relay.nn.dense), set()),
+}  # fmt: skip
+
+
+def operands(function: Any) -> list[np.ndarray]:
+    return [normal(*(int(extent) for extent in one.checked_type.shape)) for one in function.params]
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -75,9 +117,10 @@ def test_numbers_stay_and_weights_lie_in_blocks(name: str) -> None:
     function, changes = CASES[name]
     module = transform.InferType()(IRModule.from_expr(function))
     made = transform.InferType()(transform.PackWeights(lanes=4)(module))
-    x = normal(*(int(extent) for extent in function.params[0].checked_type.shape))
-    assert_close(interpret(made["main"], x), interpret(module["main"], x))
+    given = operands(module["main"])
+    assert_close(interpret(made["main"], *given), interpret(module["main"], *given))
     text = made.script()
+    assert ("NC4n" in text) == ("rows" in changes)
     assert ("OIHW4o" in text) == ("blocks" in changes)
     assert made["main"].checked_type == module["main"].checked_type
     assert ("squeeze" in text) == ("widened" in changes)
@@ -89,9 +132,11 @@ def test_numbers_stay_and_weights_lie_in_blocks(name: str) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_native_code_agrees(name: str) -> None:
     function, _ = CASES[name]
-    x = normal(*(int(extent) for extent in function.params[0].checked_type.shape))
-    (found,) = relay.build(IRModule.from_expr(function), target="llvm -mcpu=x86-64-v3").run({"x": x}).values()
-    assert_close(found, interpret(transform.InferType()(IRModule.from_expr(function))["main"], x))
+    typed = infer(function)
+    given = operands(typed)
+    lib = relay.build(IRModule.from_expr(function), target="llvm -mcpu=x86-64-v3")
+    (found,) = lib.run(dict(zip("xw", given, strict=False))).values()
+    assert_close(found, interpret(typed, *given))
 
 
 REFUSALS = {
@@ -99,6 +144,12 @@ REFUSALS = {
     "transposed, cut": "nothing is cut from the result; found padding (1, 1, 1, 1), output_padding (0, 0)",
     "depthwise": "there is one group, or each has at least 2 output channels; found 6 groups of 1",
     "small groups": "there is one group, or each has at least 2 output channels; found 4 groups of 1",
+    "variable, few positions": (
+        "the weight is a constant, or the data have at least 8 positions; found 6 positions"
+    ),
+    "variable product, few rows": (
+        "the weight is a constant, or the data have at least 8 positions; found 7 positions"
+    ),
     "sequence in broken groups": (
         "there is one group of channels, or each has a multiple of 4 output channels; found 2 groups of 3"
     ),
@@ -112,17 +163,17 @@ def test_what_is_not_packed_says_why(name: str) -> None:
     assert str(why_not(rule, infer(function).body.args[0])) == REFUSALS[name]
 
 
-def test_few_channels_variable_weights_and_unknown_shapes_say_why() -> None:
+def test_few_channels_and_unknown_shapes_say_why() -> None:
     (rule, *_) = pack_rules(lanes=16)
     x, any_x = relay.var("x", shape=(1, 3, 5, 5)), relay.var("x", shape=(1, 3, te.var("n"), 5))
     weight = relay.const(normal(8, 3, 1, 1))
     found = [
         why_not(rule, relay.nn.conv2d(x, relay.const(normal(4, 3, 1, 1)))),
-        why_not(rule, relay.nn.conv2d(x, relay.var("w", shape=(8, 3, 1, 1)))),
         why_not(rule, relay.nn.conv2d(any_x, weight)),
+        why_not(rule, relay.nn.dense(relay.var("x", shape=(9, 5)), relay.var("w", shape=(te.var("m"), 5)))),
         why_not(rule, relay.nn.conv2d(x, weight, out_layout="NHWC")),
     ]
     assert [str(one).split(";")[0] for one in found] == [
-        "there are at least 8 output channels", "the weight is a constant", "the data's shape is known",
-        "the result lies as NCHW",
+        "there are at least 8 output channels", "the shapes of data and weight are known",
+        "the shapes of data and weight are known", "the result lies as NCHW",
     ]  # fmt: skip

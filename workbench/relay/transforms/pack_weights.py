@@ -1,4 +1,4 @@
-"""PackWeights: constant weights of convolutions and products move into the blocked layout that kernels read in order.
+"""PackWeights: weights of convolutions and products move into the blocked layout that kernels read in order.
 
     R.nn.conv2d(x, w)   ->   R.nn.conv2d(x, R.layout_transform(w, ...), channels=64, kernel_layout="OIHW16o")
 
@@ -89,7 +89,7 @@ def pack_rules(lanes: int) -> list[Rule]:
     return [pack_weights, *_WIDENED]
 
 
-@function_pass(opt_level=3, name="PackWeights", required=["InferType"], applies_to=e.Function)
+@function_pass(opt_level=0, name="PackWeights", required=["InferType"], applies_to=e.Function)
 def PackWeights(func: e.Function, mod: IRModule, ctx: PassContext, *, lanes: int = 0) -> e.Function:
     """Block constant weights by `lanes` output channels (0: the lanes of the current target)."""
     if func.is_primitive:

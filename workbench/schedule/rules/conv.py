@@ -9,12 +9,13 @@ for n, ob, y in parallel:
 
 from __future__ import annotations
 
+from ...analysis.affine import variables_of
 from ...tir import nodes as t
 from ..errors import require
 from ..schedule import Schedule
-from .generic import block_by_itself
+from .generic import block_by_itself, taps
 from .shapes import Machine, divisors, extent, iterations, site_of
-from .tiles import accumulate, output_of
+from .tiles import accumulate, in_registers, output_of, tile_time
 
 
 def packed(schedule: Schedule, anchor: str, machine: Machine) -> None:
@@ -38,41 +39,61 @@ def packed(schedule: Schedule, anchor: str, machine: Machine) -> None:
         "E-RULE-SHAPE",
         f"{anchor} has symbolic extents or another layout",
         found=f"{len(loops)} loops around {output.target}",
-        expected="constant extents, NCHW",
+        expected="constant extents, NCHW or NHWC",
         fix="schedule block by block",
     )
     known = [size for size in sizes if size is not None]
     blocks, width, lanes = known[1], known[3], known[4]
     column_tile = int(notes.get("width_tile", 1))
     depthwise = notes.get("anchor") == "depthwise_conv2d"
-    block_tile, columns = register_tile(machine, 1 if depthwise else blocks, width // column_tile, column_tile)
-    batch, channel, row, column = loops
+    last_channel = _channels_last(schedule, output.target, anchor)
+    reduced = [extent(item) or 1 for item in items if item.kind is t.IterKind.REDUCE]
+    pointwise = not last_channel and reduced[-2:] == [1, 1]
+    panel = 4 * lanes * taps(items)
+    block_tile, columns = register_tile(
+        machine, 1 if depthwise else blocks, width // column_tile, column_tile, panel, pointwise
+    )
+    batch, row, column, channel = loops if last_channel else (loops[0], *loops[2:], loops[1])
     channel_outer, channel_inner = schedule.split(channel, factors=[None, block_tile * lanes])
     column_outer, column_inner = schedule.split(column, factors=[None, columns])
-    schedule.reorder(batch, channel_outer, row, column_outer, channel_inner, column_inner)
+    inside = [column_inner, channel_inner] if last_channel else [channel_inner, column_inner]
+    schedule.reorder(batch, channel_outer, row, column_outer, *inside)
     outer = schedule.fuse(batch, channel_outer, row)
     if iterations(site) >= 65536:
         schedule.parallel(outer)
-    taps = 1
-    for item in items:
-        if item.kind is t.IterKind.REDUCE:
-            taps = extent(item) or 1
-    accumulate(schedule, schedule.get_block(anchor), column_outer, 4, reduce_unroll=9 if depthwise else min(taps, 3))
-    schedule.vectorize(column_inner)
+    last = reduced[-1] if reduced else 1
+    accumulate(schedule, schedule.get_block(anchor), column_outer, 4, reduce_unroll=9 if depthwise else min(last, 3))
+    if last_channel:
+        _, channel_inner = schedule.split(channel_inner, factors=[None, lanes])
+    schedule.vectorize(inside[-1] if not last_channel else channel_inner)
     for other in tuple(schedule.state.tree.leaves):
         if other.name not in (anchor, output.target, f"{anchor}_init"):
             block_by_itself(schedule, other.name, machine)
 
 
-def register_tile(machine: Machine, blocks: int, tiles: int, column_tile: int) -> tuple[int, int]:
-    """(blocks of channels, columns): accumulators within the registers, each weight vector used as often as can be."""
+def _channels_last(schedule: Schedule, output: str, anchor: str) -> bool:
+    """Whether the last iterator of the block that reads the sums is their channel (NHWC)."""
+    block, sums = site_of(schedule, output).block, site_of(schedule, anchor).block.writes[0].buffer
+    place = next(region for region in block.reads if region.buffer is sums).region[1].min
+    return any(var is block.iter_vars[-1].var for var in variables_of(place))
+
+
+def register_tile(
+    machine: Machine, blocks: int, tiles: int, column_tile: int, panel: int = 0, pointwise: bool = False
+) -> tuple[int, int]:
+    """(blocks of channels, columns): accumulators within the registers, the least time by `tile_time`.
+
+    `panel`: bytes of the weights of one block of channels, read once in each tile.  `pointwise`: one tap a channel,
+    so that each step reads of another picture.
+    """
     best: tuple[float, int, int] | None = None
     for block_tile in divisors(blocks):
         for count in divisors(tiles):
             columns = count * column_tile
-            if block_tile * columns > machine.accumulators or block_tile > 4:
+            if block_tile > 4 or not in_registers(machine, block_tile, columns, ahead=not pointwise):
                 continue
-            score = (block_tile + columns) / (block_tile * columns)
+            streamed = 2 * block_tile * panel > machine.nearest
+            score = tile_time(machine, block_tile, columns, streamed, scattered=pointwise)
             if best is None or score < best[0]:
                 best = (score, block_tile, columns)
     return (best[1], best[2]) if best is not None else (1, column_tile)

@@ -1,6 +1,6 @@
 """Dense layers and matrix products: a register tile of rows times vectors of columns.
 
-for io, jo in parallel:
+for jo, io in parallel:
     C_local[rows, vectors, lanes] = 0
     for k: C_local[i, v, :] += A[io + i, k] * B[k, v, :]
     C[...] = epilogue(C_local)
@@ -13,9 +13,9 @@ from ...tir import nodes as t
 from ..errors import require
 from ..references import LoopRV
 from ..schedule import Schedule
-from .generic import block_by_itself
-from .shapes import Machine, extent, iterations, of_kind, site_of, tile_for, unit_stride
-from .tiles import accumulate, output_of
+from .generic import block_by_itself, taps
+from .shapes import Machine, extent, iterations, of_kind, site_of, unit_stride
+from .tiles import accumulate, in_registers, output_of, tile_time
 
 
 def product(schedule: Schedule, anchor: str, machine: Machine) -> None:
@@ -39,7 +39,8 @@ def product(schedule: Schedule, anchor: str, machine: Machine) -> None:
     columns = known[-1] * (known[-2] if packed else 1)
     lanes = known[-1] if packed else min(machine.lanes, largest_power(columns))
     rows = known[-3] if packed and len(known) > 2 else known[-2] if not packed and len(known) > 1 else 1
-    vectors, height = register_tile(machine, rows, columns, lanes)
+    inner = taps(site.block.iter_vars)
+    vectors, height = register_tile(machine, rows, columns, lanes, inner)
     loops = schedule.get_loops(output)
     tiled(schedule, site, loops, height, vectors * lanes, lanes, packed)
     for other in tuple(schedule.state.tree.leaves):
@@ -47,24 +48,31 @@ def product(schedule: Schedule, anchor: str, machine: Machine) -> None:
             block_by_itself(schedule, other.name, machine)
 
 
+REMAINDER = 1.5
+"""Time of tiles each of whose rows asks whether it is inside, of those that need not ask."""
+
+
 def largest_power(number: int) -> int:
     """The largest power of two that is at most `number`."""
     return 1 << (max(number, 1).bit_length() - 1)
 
 
-def register_tile(machine: Machine, rows: int, columns: int, lanes: int) -> tuple[int, int]:
-    """(vectors, rows) of the tile: as many accumulators as registers hold, operands aside, without remainders."""
+def register_tile(machine: Machine, rows: int, columns: int, lanes: int, inner: int) -> tuple[int, int]:
+    """(vectors, rows) of the tile: accumulators within the registers, the least time by `tile_time`."""
     blocks = -(-columns // lanes)
     best: tuple[float, int, int] | None = None
     for vectors in (1, 2, 3, 4, 6, 8):
         if vectors > blocks:
             break
-        height = tile_for(rows, max(1, machine.accumulators // vectors), least=1)
-        waste = (-(-blocks // vectors) * vectors * -(-rows // height) * height) / (blocks * rows)
-        loads = (vectors + height) / (vectors * height)
-        score = waste * (1.0 + 0.5 * loads)
-        if best is None or score < best[0]:
-            best = (score, vectors, height)
+        panel = vectors * lanes * inner * 4
+        for height in range(1, rows + 1):
+            if not in_registers(machine, vectors, height, ahead=False):
+                break
+            waste = (-(-blocks // vectors) * vectors * -(-rows // height) * height) / (blocks * rows)
+            waste *= REMAINDER if rows % height or blocks % vectors else 1.0
+            score = waste * tile_time(machine, vectors, height, streamed=2 * panel > machine.nearest)
+            if best is None or score < best[0]:
+                best = (score, vectors, height)
     assert best is not None
     return best[1], best[2]
 
@@ -80,8 +88,11 @@ def tiled(
         row_outer, row_inner = schedule.split(loops[-2], factors=[None, height])
         outside.append(row_outer)
         inside.append(row_inner)
-    schedule.reorder(*outside, column_outer, *inside, column_inner)
-    tile = schedule.fuse(*outside, column_outer)
+    rows_outer = outside[len(loops) - 2 :]
+    batch = outside[: len(loops) - 2]
+    order = [*batch, column_outer, *rows_outer]
+    schedule.reorder(*order, *inside, column_inner)
+    tile = schedule.fuse(*order)
     if iterations(site) >= 65536:
         schedule.parallel(tile)
     _, vector = schedule.split(column_inner, factors=[None, lanes])

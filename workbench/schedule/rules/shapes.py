@@ -26,18 +26,18 @@ class Machine:
     lanes: int
     """float32 elements of a vector."""
     registers: int
+    nearest: int = 32 * 1024
+    """Bytes of the first data cache."""
 
     @classmethod
     def of(cls, target: Any) -> Machine:
-        return cls(int(target.lanes), int(target.vector_registers)) if target is not None else cls(4, 16)
+        if target is None:
+            return cls(4, 16)
+        caches = target.caches
+        return cls(int(target.lanes), int(target.vector_registers), int(caches[0]) if caches else cls.nearest)
 
     def lanes_for(self, buffer: t.Buffer) -> int:
         return max(2, self.lanes * 4 // max(buffer.dtype.bytes, 1))
-
-    @property
-    def accumulators(self) -> int:
-        """Vectors that a register tile may hold, operands aside."""
-        return self.registers - 4
 
 
 def extent(item: t.IterVar) -> int | None:
@@ -67,12 +67,6 @@ def divisors(number: int) -> list[int]:
 def largest_divisor(number: int, limit: int) -> int:
     """The largest divisor of `number` that is at most `limit`."""
     return max((candidate for candidate in range(1, min(number, limit) + 1) if number % candidate == 0), default=1)
-
-
-def tile_for(number: int, limit: int, least: int = 1) -> int:
-    """A tile of at most `limit` that wastes least of `number`; larger tiles first among equals."""
-    candidates = range(max(1, min(least, number)), max(1, min(limit, number)) + 1)
-    return min(candidates, key=lambda tile: (-(-number // tile) * tile, -tile))
 
 
 def is_reduction(site: BlockSite) -> bool:

@@ -7,7 +7,7 @@ from ..errors import require
 from ..references import BlockRV, LoopRV
 from ..schedule import Schedule
 from .generic import inline_elementwise
-from .shapes import is_reduction, site_of
+from .shapes import Machine, is_reduction, site_of
 
 
 def output_of(schedule: Schedule, anchor: str) -> BlockRV:
@@ -30,6 +30,36 @@ def output_of(schedule: Schedule, anchor: str) -> BlockRV:
     )
     schedule.set_scope(block, 0, "local")
     return consumers[0]
+
+
+def in_registers(machine: Machine, vectors: int, rows: int, ahead: bool = True) -> bool:
+    """Whether a tile's sums stay in registers beside what is multiplied next.
+
+    LLVM loads ahead: the `vectors`, half of the numbers, and where several taps are written out one after the other
+    (`ahead`) some of the next.  Measured on kernels of 512 bits by counting what goes through memory.
+    """
+    spare = machine.registers // 8
+    taken = vectors * rows + vectors + rows // 2 + 1
+    return taken <= (machine.registers - spare if ahead else machine.registers + spare)
+
+
+def tile_time(machine: Machine, vectors: int, rows: int, streamed: bool, scattered: bool = False) -> float:
+    """Time of a multiply-add of vectors in a register tile, of what it takes at best: the slowest of five.
+
+    - the multiply-adds: two start in a cycle;
+    - the sums: each waits four cycles for the one before;
+    - the loads, two in a cycle: `vectors` of the one operand and `rows` numbers of the other for their product;
+    - where the vectors do not stay in the first cache between tiles (`streamed`): they come from the second at 16 bytes
+      a cycle, measured; each is used `rows` times;
+    - where the numbers of a step lie a page or so away from those of the last (`scattered`): eight cycles a step.
+
+    What is not slowest still counts a little: loads and multiply-adds do not always meet.
+    """
+    together = vectors * rows
+    loads = (vectors + rows) / together
+    stream = machine.lanes * 4 / 8 / rows if streamed else 0.0
+    apart = 16 / together if scattered else 0.0
+    return max(1.0, 8 / together, loads, stream, apart) + 0.1 * (loads + stream + apart)
 
 
 def accumulate(schedule: Schedule, block: BlockRV, at: LoopRV, vector: int, reduce_unroll: int = 1) -> None:
