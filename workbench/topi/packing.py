@@ -16,7 +16,6 @@ from typing import Any
 
 from ..core.rewrite import Failure
 from ..relay.ir.expr import Call, Constant, Expr
-from ..relay.ir.operator import Operator
 from ..relay.ir.types import TensorType
 from . import layout as layouts
 from .calls import call
@@ -114,7 +113,7 @@ def _in_blocks(weight: Expr, lanes: int, source: str = "OIHW") -> tuple[Expr, st
     return call("layout_transform", weight, src_layout=source, dst_layout=layout), layout
 
 
-def _blocked(op: Operator, lanes: int, data: Expr, weight: Expr) -> Expr:
+def _blocked(op: Any, lanes: int, data: Expr, weight: Expr) -> Expr:
     """A two-dimensional convolution over a weight whose output channels are blocked."""
     channels = _shape(weight)[layouts.parse(op.kernel_layout).index_of("O")]
     blocks, layout = _in_blocks(weight, lanes, op.kernel_layout)
