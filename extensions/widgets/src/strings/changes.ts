@@ -41,6 +41,7 @@ export const changes = {
   moveOutwards: (loop: string) => `Move ${loop} outwards`,
   moreLines: (count: number) => `${plural(count, "line")} more`,
   noKernel: "No kernel: run the cell to go on; what is shown stays readable.",
+  noKernelBeside: "No kernel of that branch does this.",
   noKernelKept: (count: number) => `No kernel: run the cell to go on; your ${plural(count, "change")} ${count === 1 ? "is" : "are"} kept.`,
   noOptions: (step: string) => `${step} has no options.`,
   notChanged: "not changed; the steps after this one run again",
