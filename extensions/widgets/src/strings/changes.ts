@@ -48,6 +48,7 @@ export const changes = {
   offered: (count: number, number: number, of: number) =>
     `${plural(count, "change")} of an earlier time ${count === 1 ? "is" : "are"} kept${of > 1 ? ` (${number} of ${of})` : ""}`,
   offeredWhich: "which",
+  notRestored: (count: number) => `${plural(count, "step")} of an earlier time could not be done again`,
   options: "Options",
   optionsHelp: "Change the options of this pass",
   optionsOf: (pass: string) => `Options of ${pass}`,
