@@ -26,6 +26,7 @@ from ..lower.kernel import Kernel
 from ..lower.provider import default_provider
 from ..schedule.schedule import Schedule
 from ..target.target import Target
+from ..tir.by_hand import hand_on
 from ..tir.nodes import PrimFunc
 from ..tir.outside import Guard
 from .contents import Contents, OfTheMoment
@@ -286,6 +287,8 @@ class History:
             started = time.perf_counter()
             try:
                 stage = action.run(before)
+                if before is not None:
+                    hand_on(before.module.functions, stage.module.functions)
                 self.as_saved.require(identity, recorded.settled().users)
                 if self.guard is not None and action.kind not in _OF_THIS_PROCESS:
                     stage = _marked(stage, self.guard)
