@@ -170,6 +170,8 @@ class History:
         """By the id of their last step, with what they stand for."""
         self.parted: dict[int, str] = {}
         """How the branches after the first part from earlier ones, as far as that was told (`driver.branches`)."""
+        self.telling = threading.Lock()
+        """Held by who adds to `parted`."""
         self._running: dict[str, threading.RLock] = {}
         """Of the steps that are being computed: a second thread waits for the first one's."""
         self._lock = threading.Lock()
@@ -196,16 +198,19 @@ class History:
 
     def note(self, plan: CompilePlan, actions: Sequence[Action]) -> None:
         """Remember a session's plan as a branch."""
-        known = len(self._plans)
-        if actions:
-            self._plans.setdefault(identities(actions)[-1], (plan, tuple(actions)))
-        if len(self._plans) > known:
-            for watcher in tuple(self._watchers):
-                watcher.branch_made(self)
+        if not actions:
+            return
+        made = identities(actions)[-1]
+        with self._lock:
+            watchers = () if made in self._plans else tuple(self._watchers)
+            self._plans.setdefault(made, (plan, tuple(actions)))
+        for watcher in watchers:
+            watcher.branch_made(self)
 
     def watch(self, watcher: Watcher) -> None:
         """Tell a watcher of branches that are made from now on."""
-        self._watchers.add(watcher)
+        with self._lock:
+            self._watchers.add(watcher)
 
     @property
     def plans(self) -> tuple[CompilePlan, ...]:
