@@ -73,12 +73,12 @@ def _parting(history: History, index: int) -> str:
 
     Branches that this does not tell apart are numbered, like steps of one name.
     """
-    for number in range(1, index + 1):
-        if number not in history.parted:
+    with history.telling:
+        for number in range(len(history.parted) + 1, index + 1):
             said = _parts(history, number)
             alike = sum(told.partition(AGAIN)[0] == said for told in history.parted.values())
             history.parted[number] = f"{said}{AGAIN}{alike + 1}" if alike else said
-    return history.parted[index]
+        return history.parted[index]
 
 
 def _parts(history: History, index: int) -> str:
