@@ -12,8 +12,8 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 from tests.browser.harness import Harness
 from tests.browser.lab import LabServer, notebook
 from tests.browser.test_lab import opened, run
-from tests.ui.asking import restarted
-from tests.ui.test_changes import fresh, of_matmul, split
+from tests.ui.asking import ask, restarted
+from tests.ui.test_changes import fresh, of_matmul, split, step_id
 from tests.ui.test_changes_branches import on_a_branch_of_a_cell
 from workbench.ui.changes_store import packed, unpacked
 from workbench.ui.workbench import Workbench
@@ -66,7 +66,7 @@ def refused_restore(harness: Harness, monkeypatch: pytest.MonkeyPatch, folder: P
     screen = of_matmul()
     harness.show(screen)
     harness.page.get_by_role("button", name="Restore").click()
-    message = harness.page.locator(".wb-banner")
+    message = harness.page.locator(".wb-banner").filter(has_text="0 changes restored.")
     expect(message).to_contain_text("split of l:C:9 in main")
     return screen, message
 
@@ -88,6 +88,28 @@ def test_a_branch_of_a_cell_is_asked_for_before_the_rest_is_restored(
     assert screen.session.plan.rows == first.session.plan.rows
 
 
+def test_in_the_middle_of_a_restore_no_other_changes_are_offered(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The button came back when the message was closed, and was refused."""
+    for _ in range(2):
+        first = Workbench(fresh())
+        assert first.session.rerun(disabled_pass=["FuseOps"])
+        ask(first, "pipeline.without", step=step_id(first, "FoldScaleAxis"))
+        ask(first, "branch", number=1)
+    restarted(monkeypatch)
+    harness.show(Workbench(fresh()))
+    page = harness.page
+    another = page.get_by_role("button", name="Another")
+    expect(page.locator(".wb-banner")).to_contain_text("(1 of 2)")
+    expect(another).to_be_visible()
+    page.get_by_role("button", name="Restore").click()
+    page.get_by_role("button", name="Close the message").click()
+    expect(page.locator(".wb-banner")).to_have_count(1)
+    expect(page.locator(".wb-banner")).to_contain_text("1 change of an earlier time is kept (1 of 2)")
+    expect(another).to_have_count(0)
+
+
 def test_a_branch_that_a_cell_makes_comes_up_in_the_picker(harness: Harness) -> None:
     """It came up with the next thing that the screen itself changed."""
     screen = Workbench(fresh())
@@ -107,6 +129,14 @@ def test_what_was_refused_is_put_away(harness: Harness, monkeypatch: pytest.Monk
     _, message = refused_restore(harness, monkeypatch, tmp_path)
     message.get_by_role("button", name="Close the message").click()
     expect(message).to_have_count(0)
+    offer = harness.page.locator(".wb-banner")  # it is not lost: it may be what a cell makes that has not run
+    expect(offer).to_contain_text("1 step of an earlier time could not be done again")
+    offer.locator("summary").click()
+    expect(offer).to_contain_text("split of l:C:9 in main: there")
+    offer.get_by_role("button", name="Restore").click()
+    expect(message).to_contain_text("split of l:C:9 in main")
+    offer.get_by_role("button", name="Discard").click()
+    expect(offer.filter(has_text="of an earlier time")).to_have_count(0)
 
 
 def test_what_was_refused_is_put_away_by_the_next_change(

@@ -116,40 +116,96 @@ def test_leaving_the_editor_keeps_what_was_typed(harness: Harness, stepper: Work
     expect(page.get_by_role("button", name="Apply")).to_be_disabled()
 
 
-def test_a_draft_outlives_kernel_and_page_and_is_told_of(
-    harness: Harness, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Nobody had said that it would be lost."""
+@pytest.fixture
+def kept(harness: Harness, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Harness:
+    """A screen that knows what drafts are kept by."""
     monkeypatch.setenv("WORKBENCH_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.delenv("WORKBENCH_CHANGES", raising=False)
-    page = harness.page
     harness.show(fresh())
-    steps = page.get_by_role("listbox", name="Steps")
-    steps.get_by_role("option", name="InferType").click()
-    page.keyboard.press("e")
-    typed(harness, "nn.relu", "tanh")
+    return harness
+
+
+def begun(harness: Harness, new: str) -> None:
+    """Another operator is typed after InferType, and not applied."""
+    harness.page.get_by_role("listbox", name="Steps").get_by_role("option", name="InferType").click()
+    harness.page.keyboard.press("e")
+    typed(harness, "nn.relu", new)
+
+
+def restarted(harness: Harness) -> None:
+    """Page and kernel begin anew."""
+    page = harness.page
+    page.reload()
+    page.wait_for_function("window.ready === true")
+    harness.screen = screen = fresh()
+    object.__setattr__(screen, "send", lambda content, buffers=None: None)
+    page.evaluate("t => void window.show(t)", {"kind": screen.kind, "bundle_hash": screen.bundle_hash})
+    expect(page.get_by_role("listbox", name="Steps").get_by_role("option", name="InferType")).to_be_visible()
+
+
+def without_pauses(harness: Harness) -> None:
+    """The page goes before anybody has paused."""
+    harness.page.evaluate("() => { const real = setTimeout; window.setTimeout = (f, t) => t === 300 ? 0 : real(f, t) }")
+
+
+def test_a_draft_outlives_kernel_and_page_and_is_told_of(kept: Harness) -> None:
+    """Nobody had said that it would be lost."""
+    page = kept.page
+    begun(kept, "tanh")
     page.keyboard.press("Escape")
-
-    def restarted() -> None:
-        page.reload()
-        page.wait_for_function("window.ready === true")
-        harness.screen = screen = fresh()
-        object.__setattr__(screen, "send", lambda content, buffers=None: None)
-        page.evaluate("t => void window.show(t)", {"kind": screen.kind, "bundle_hash": screen.bundle_hash})
-        expect(steps.get_by_role("option", name="InferType")).to_be_visible()
-
-    restarted()
+    restarted(kept)
     banner = page.locator(".wb-banner")
     expect(banner).to_contain_text("Texts that were changed and not applied are kept as drafts: InferType.")
     banner.get_by_role("button", name="Close the message").click()
     expect(banner).to_have_count(0)
-    steps.get_by_role("option", name="InferType").click()
+    page.get_by_role("listbox", name="Steps").get_by_role("option", name="InferType").click()
     page.get_by_role("button", name="Edit the draft").click()
     expect(page.locator(".cm-content")).to_contain_text("R.tanh")
     page.get_by_role("button", name="Discard").click()
-    restarted()
+    restarted(kept)
     expect(page.locator(".wb-draft")).to_have_count(0)
     expect(banner).to_have_count(0)
+
+
+def test_what_was_typed_last_outlives_a_page_that_goes_at_once(kept: Harness) -> None:
+    without_pauses(kept)
+    begun(kept, "tanh")
+    expect(kept.page.get_by_role("button", name="Apply")).to_be_enabled()
+    restarted(kept)
+    kept.page.get_by_role("listbox", name="Steps").get_by_role("option", name="InferType").click()
+    kept.page.get_by_role("button", name="Edit the draft").click()
+    expect(kept.page.locator(".cm-content")).to_contain_text("R.tanh")
+
+
+def test_an_applied_text_is_no_draft_after_a_reload_at_once(kept: Harness) -> None:
+    page = kept.page
+    begun(kept, "tanh")
+    page.keyboard.press("Escape")  # it is written down
+    expect(page.locator(".wb-draft").first).to_be_visible()
+    page.keyboard.press("e")
+    without_pauses(kept)
+    page.evaluate("window.addEventListener('pagehide', (event) => event.stopImmediatePropagation(), true)")  # a crash
+    page.get_by_role("button", name="Apply").click()
+    expect(page.locator(".wb-outline [role=option][aria-selected=true]")).to_contain_text("Edit")
+    restarted(kept)
+    expect(page.locator(".wb-draft")).to_have_count(0)
+
+
+def test_drafts_live_as_long_as_a_page_that_may_store_nothing(kept: Harness) -> None:
+    page = kept.page
+    page.evaluate("() => { Storage.prototype.setItem = Storage.prototype.getItem = () => { throw new Error() } }")
+    begun(kept, "tanh")
+    page.keyboard.press("Escape")
+    assert isinstance(kept.screen, Workbench)
+    first, x = kept.screen.session, relay.var("x", shape=(3, 4))
+    kept.screen.session = wb.open(relay.Function([x], relay.exp(x)))
+    kept.push()
+    expect(page.locator(".wb-draft")).to_have_count(0)
+    kept.screen.session = first
+    kept.push()
+    page.get_by_role("listbox", name="Steps").get_by_role("option", name="InferType").click()
+    page.get_by_role("button", name="Edit the draft").click()
+    expect(page.locator(".cm-content")).to_contain_text("R.tanh")
 
 
 def test_a_draft_outlives_a_change_of_the_program_and_says_so(harness: Harness, stepper: Workbench) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Browser, Locator, expect
 
-from tests.browser.shown import Shown
+from tests.browser.shown import Shown, opened
 
 
 def zoom(shown: Shown) -> Locator:
@@ -247,6 +248,25 @@ def test_ux_11_an_attribute_of_an_operator_is_changed_in_the_graph(shown: Shown)
     shown.button("Undo", exact=True).click()
     expect(shown.step("Edit")).to_have_count(0)
     shown.back()
+
+
+def test_what_is_typed_into_an_attribute_stays_when_something_arrives(browser: Browser, efficientnet: Any) -> None:
+    with opened(browser, efficientnet) as shown:
+        shown.layers("Relay", "Schedule")
+        shown.pane("A").locator(".wb-box-call").filter(has=shown.page.get_by_text("clip", exact=True)).first.click()
+        operators = shown.page.get_by_role("region", name="Operators")
+        operators.locator("summary").click()
+        field = operators.get_by_role("textbox", name="a_max of clip")
+        field.fill("5.25")
+        branches = shown.page.get_by_role("combobox", name="Branch").locator("option")
+        before = branches.count()
+        shown.screen.session.without("EliminateCommonSubexpr")  # as a cell does
+        shown.harness.push()
+        expect(branches).not_to_have_count(before)
+        expect(field).to_have_value("5.25")
+        field.press("Enter")
+        expect(shown.page.locator(".wb-last-call")).to_contain_text("a_max=5.25")
+        assert shown.screen.session["FuseOps"].program["main"].script().count("a_max=5.25") == 1
 
 
 def test_ux_11_an_attribute_that_does_not_fit_is_refused(shown: Shown) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -27,6 +28,16 @@ def ran(text: str) -> Any:
 
 def set_variable(patch: pytest.MonkeyPatch, value: int) -> None:
     patch.setenv("WB_TEST_SCALE", str(value))
+
+
+def set_odd(patch: pytest.MonkeyPatch, value: int) -> None:
+    patch.setenv("wb-scale", str(value))
+
+
+def set_whether(patch: pytest.MonkeyPatch, value: int) -> None:
+    patch.delenv("WB_TEST_SCALE", raising=False)
+    if value == 5:
+        patch.setenv("WB_TEST_SCALE", "")
 
 
 def set_limit(patch: pytest.MonkeyPatch, value: int) -> None:
@@ -61,6 +72,42 @@ READS: dict[str, tuple[str, Callable[[pytest.MonkeyPatch, int], None]]] = {
         "import os\ndef g(): return [k for k in ('WB_TEST_SCALE',) if os.getenv(k)]\ndef f(m): return g()",
         set_variable,
     ),
+    "getenv by another name": ("from os import getenv as g\ndef f(m): return g('WB_TEST_SCALE')", set_variable),
+    "getenv that something holds": (
+        "import os, functools\nG = functools.partial(os.getenv, 'WB_TEST_SCALE')\ndef f(m): return G()", set_variable,
+    ),
+    "getenv among Python's names": ("def f(m): return test_getenv('WB_TEST_SCALE')", set_variable),
+    "bytes": ("import os\ndef f(m): return os.getenvb(b'WB_TEST_SCALE')", set_variable),
+    "method": ("import os\nget = os.environ.get\ndef f(m): return get('WB_TEST_SCALE')", set_variable),
+    "whether it is there": ("import os\ndef f(m): return 'WB_TEST_SCALE' in os.environ or 1", set_whether),
+    "either of two is there": (
+        "import os\ndef f(m): return ('WB_TEST_SCALE' if m else 'OTHER') in os.environ", set_whether,
+    ),
+    "variables in a list": (
+        "from os import environ\nNAMES = ['WB_TEST_SCALE']\n"
+        "def f(m): return [environ.get(n, 'none') for n in NAMES]", set_variable,
+    ),
+    "variable in a class": (
+        "from os import environ\nclass C: name = 'WB_TEST_SCALE'\ndef f(m): return environ.get(C.name, 'off')",
+        set_variable,
+    ),
+    "name given to a helper": (
+        "from os import environ\ndef h(n): return environ.get(n, 'none')\ndef f(m): return h('WB_TEST_SCALE')",
+        set_variable,
+    ),
+    "environ given to a helper": (
+        "from os import environ\ndef h(e, n): return e.get(n)\ndef f(m): return h(environ, 'OTHER')", set_variable,
+    ),
+    "variable in a keyword's default": (
+        "import os\ndef f(m, *, n='WB_TEST_SCALE'): return os.getenv(n, 'none')", set_variable,
+    ),
+    "environ in a keyword's default": ("import os\ndef f(m, *, e=os.environ): return e['WB_TEST_SCALE']", set_variable),
+    "environ in a closure": (
+        "import os\ndef make():\n env = os.environ\n return lambda m: env['WB_TEST_SCALE']\nf = make()", set_variable,
+    ),
+    "name that is none in Python": ("from os import environ\ndef f(m): return environ.get('wb-scale', 'x')", set_odd),
+    "variable that is computed": ("import os\ndef f(m): return os.environ.get('WB_TEST_' + m)", set_variable),
+    "one of two": ("import os\ndef f(m): return os.environ['OTHER' if m else 'WB_TEST_SCALE']", set_variable),
     "whole environment": ("import os\ndef f(m): return dict(os.environ)", set_variable),
     "limits": ("import workbench as wb\ndef f(m): return wb.limits.rewrites", set_limit),
     "limits by name": ("from workbench.core.limits import limits\ndef f(m): return limits.rewrites", set_limit),
@@ -76,6 +123,7 @@ READS: dict[str, tuple[str, Callable[[pytest.MonkeyPatch, int], None]]] = {
 @pytest.mark.parametrize("name", READS)
 def test_what_code_reads_around_it_is_of_its_key(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     text, change = READS[name]
+    monkeypatch.setattr(builtins, "test_getenv", os.getenv, raising=False)
     keys: list[str] = []
     for value in (2, 5, 2):
         change(monkeypatch, value)
@@ -84,8 +132,19 @@ def test_what_code_reads_around_it_is_of_its_key(name: str, monkeypatch: pytest.
     assert keys[0] == keys[2] != keys[1]
 
 
-def test_other_variables_of_the_environment_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
-    function = ran(READS["environ by its name"][0])
+ONE = {
+    "subscript": "from os import environ\ndef f(m): return environ['WB_TEST_SCALE']",
+    "get": "import os\ndef f(m, d): return os.environ.get('WB_TEST_SCALE', d)",
+    "getenv": "from os import getenv as g\ndef f(m): return g('WB_TEST_SCALE', '1')",
+    "whether it is there": "import os\ndef f(m): return 'WB_TEST_SCALE' in os.environ",
+    "set": "import os\ndef f(m): os.environ['WB_TEST_SCALE'] = '1'",
+    "none": "import os\ndef f(m): return os.path.join(m, 'environ', os.sep)",
+}
+
+
+@pytest.mark.parametrize("name", ONE)
+def test_other_variables_of_the_environment_make_no_difference(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    function = ran(ONE[name])
     before = code_key(function)
     monkeypatch.setenv("WB_TEST_OTHER", "1")
     assert code_key(function) == before

@@ -39,6 +39,11 @@ def compared() -> Any:
     return wb.compare(session(), session(), {"x": X}, repeat=1)
 
 
+@cache
+def checked() -> Any:
+    return session().check({"x": X}, native=False).wait()
+
+
 MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
     "a schedule of a number": (lambda: session().edit(schedule={3: session().schedule(NAME)}), "E-EDIT-KIND"),
     "schedules in a list": (lambda: session().edit(schedule=[1]), "E-EDIT-KIND"),
@@ -163,6 +168,8 @@ COMMANDS: dict[str, Callable[[Any], Any]] = {
     "check_numerics on": lambda odd: session().check_numerics({"x": odd}),
     "check_numerics of loops on": lambda odd: loops().check_numerics({"A": odd}),
     "check_numerics(find)": lambda odd: session().check_numerics({"x": X}, find=odd),
+    "a check's narrow": lambda odd: checked().narrow(odd),
+    "a check's save_test": lambda odd: checked().save_test("no.py", odd),
     "origins(call)": lambda odd: session().origins(session().relay.module["main"].body, call=odd),
     "became": lambda odd: session().became(odd),
     "provenance": lambda odd: session().provenance.line(odd, 1),

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
+
+import pytest
 
 import workbench as wb
 from tests.driver.programs import small_model
+from workbench.driver import branches
+from workbench.driver.history import History
 
 ALL = ("annotate", "unroll", "parallel", "split")
 
@@ -78,3 +83,27 @@ def test_no_two_branches_have_one_title() -> None:
     assert len(set(told)) == len(told) > 5
     assert told[1].startswith("~Schedule (4 moves: ..., ")
     assert told[-2:] == ["~Schedule (split)", "~Schedule (split) #2"]
+
+
+def test_two_threads_number_branches_alike_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One looks at the branches while the other has begun to: both had numbered each branch, the second time anew."""
+    session = wb.open(small_model())
+    for name in ("FoldConstant", "FuseOps", "SimplifyExpr"):
+        session.without(name)
+    begun, done = threading.Event(), threading.Event()
+
+    def parts(history: History, index: int) -> str:
+        if threading.current_thread() is second:
+            begun.set()
+            done.wait(10)
+        elif index == 1:
+            second.start()
+            begun.wait(0.3)  # no longer where it has to wait for this one
+        return "from 0 after Import: other order"
+
+    monkeypatch.setattr(branches, "_parts", parts)
+    second = threading.Thread(target=lambda: lines(session))
+    told = lines(session)
+    done.set()
+    second.join()
+    assert lines(session) == told and told[1:] == ["other order", "other order #2", "other order #3"]

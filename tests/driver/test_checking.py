@@ -73,6 +73,9 @@ def test_two_bugs_are_two_red_badges() -> None:
     check = done(session.check(small_inputs(), native=False))
     assert [badge.step for badge in check.badges if badge.bad] == [f"Broken{one.step}", f"Broken{two.step}"]
     assert check.narrow(f"Broken{two.step}").kind == "pass", "measured against what the first one made"
+    with pytest.raises(WorkbenchError) as refused:
+        check.narrow([f"Broken{two.step}"])  # type: ignore[arg-type]
+    assert refused.value.expected == f"Broken{one.step}, Broken{two.step}"
 
 
 def test_the_first_wrong_rewrite_is_named_with_its_rule_and_place() -> None:

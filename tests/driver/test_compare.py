@@ -57,3 +57,17 @@ def test_another_level_is_told_beside_the_steps_it_takes_away(session: Any) -> N
     compared = wb.compare(session, other, X, repeat=1)
     assert "InferType" not in compared.differing_steps and "Codegen" not in compared.differing_steps
     assert list(compared.differing_settings) == ["opt_level"]
+
+
+def test_kernels_of_other_names_have_the_same_code() -> None:
+    """One clip of three edited gave the others further numbers: all three kernels were said to have other code."""
+    weights = relay.const(np.ones((4, 4, 3, 3), np.float32))
+    y = x = relay.var("x", shape=(1, 4, 8, 8))
+    for a_max in (6.0, 6.0, 5.0):
+        y = relay.clip(relay.nn.conv2d(y, weights, padding=(1, 1)), a_min=0.0, a_max=a_max)
+    session = wb.open(relay.Function([x], y))
+    edited = session.edit(relay=session.relay.script().replace("a_max=6.0", "a_max=3.0", 1))
+    inputs = {"x": np.ones((1, 4, 8, 8), np.float32)}
+    compared = wb.compare(session, edited, inputs, repeat=1)
+    assert compared.kernels == (2, 3) and compared.differing_kernels == ("fused_nn_conv2d_clip",)
+    assert wb.compare(session, session, inputs, repeat=1).differing_kernels == ()

@@ -22,9 +22,12 @@ from tests.driver.programs import small_inputs, small_session
 from workbench import te
 from workbench.codegen.llvm import contained
 from workbench.core.errors import WorkbenchError
+from workbench.core.module import IRModule
+from workbench.core.transform import PASSES, function_pass
 from workbench.driver import first_run, trial
 from workbench.driver.measure import measure, measure_kernel, seconds
 from workbench.schedule import Schedule
+from workbench.tir.nodes import PrimFunc
 from workbench.tir.script import parse
 
 X = np.arange(8, dtype=np.float32)
@@ -57,6 +60,13 @@ def children(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 def add_one() -> Any:
     A = te.placeholder((8,), name="A")
     return wb.open([A, te.compute((8,), lambda i: A[i] + 1.0, name="C")])
+
+
+def by_data() -> PrimFunc:
+    """Reads far outside of A, which no definition in te says for certain."""
+    A = te.placeholder((8,), name="A")
+    far = te.compute((8,), lambda i: A[te.cast("int64", A[i]) + 10000000] + 1.0, name="C")
+    return te.create_prim_func([A, far])
 
 
 def edited(old: str, new: str, at: str = "CompactBuffers", session: Any = None) -> Any:
@@ -120,6 +130,11 @@ AGAIN: dict[str, Callable[[Any], Any]] = {
     "pickled": lambda sch: pickle.loads(pickle.dumps(sch)),
     "moved and begun anew": lambda sch: Schedule(split(sch).mod),
     "copied": copy.deepcopy,
+    "its function begun anew": lambda sch: Schedule(split(sch).func),
+    "its function with other attributes": lambda sch: Schedule(
+        split(sch).func.replace(attrs=sch.func.attrs.set("note", "mine"))
+    ),
+    "of a module": lambda sch: Schedule(sch.mod),
 }
 
 
@@ -136,6 +151,50 @@ def test_a_schedule_of_it_is_tried_however_it_comes(again: str) -> None:
     sch = AGAIN[again](add_one().edit(te={"main": [A, far]}).schedule("main", default=False))
     with pytest.raises(WorkbenchError, match="E-EDIT-HARM"):
         measure(sch)
+
+
+def test_each_function_of_a_schedule_of_several_is_tried() -> None:
+    """What was tried was the first one, whichever was measured."""
+    tame = add_one()["Import"].program.module["main"]
+    session = wb.open(IRModule({"main": tame, "g": tame})).edit(tir={"g": str(by_data())}, at="Import")
+    sch = Schedule(session["Edit"].program.module)
+    assert measure(sch).seconds > 0
+    sch.work_on("g")
+    again = pickle.loads(pickle.dumps(sch))
+    for one in (sch, again, Schedule(split(sch).func), Schedule(IRModule({"g": sch.mod["g"]}))):
+        with pytest.raises(WorkbenchError, match="E-EDIT-HARM"):
+            measure(one)
+
+
+def passed(text: str) -> Any:
+    """A schedule after a pass of the user's that makes the edited function anew."""
+
+    @function_pass(opt_level=0, name="FirstRunAnew", applies_to=PrimFunc)
+    def anew(func: Any, mod: Any, ctx: Any) -> Any:
+        return PrimFunc(func.params, func.body, func.attrs)
+
+    session = add_one().edit(tir={"main": text}, at="Import").rerun(insert={"Edit": anew})
+    try:
+        assert session["FirstRunAnew"].program["main"] is not session["Edit"].program["main"]
+        return session.schedule("main", default=False)
+    finally:
+        PASSES.remove("FirstRunAnew")
+
+
+def test_a_pass_after_an_edit_leaves_it_one() -> None:
+    with pytest.raises(WorkbenchError, match="E-EDIT-HARM"):
+        measure(passed(str(by_data())))
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_a_program_opened_from_a_schedule_of_it_is_tried(moved: bool) -> None:
+    sch = add_one().edit(tir={"main": str(by_data())}, at="Import").schedule("main", default=False)
+    session = wb.open(split(sch) if moved else sch)
+    harmless = add_one()["Import"].program["main"].script()
+    for way in ("run", "build", "measure"):
+        with pytest.raises(WorkbenchError, match="E-EDIT-HARM"):
+            WAYS[way](session)
+    np.testing.assert_array_equal(session.edit(tir={"main": harmless}, at="Import").run({"A": X})["C"], X + 1)
 
 
 def test_offsets_that_fit_no_made_up_number_are_told_and_can_be_run() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 import weakref
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -119,6 +120,32 @@ def test_two_threads_compute_a_step_once() -> None:
     for thread in threads:
         thread.join()
     assert len(runs) == 1 and found[0] is found[1]
+
+
+class Watching:
+    """Counts the branches that it is told of."""
+
+    told = 0
+
+    def branch_made(self, history: History) -> None:
+        self.told += 1
+
+
+def test_a_screen_comes_up_in_one_thread_while_another_makes_a_branch() -> None:
+    history, first, later = small_session().history, Watching(), Watching()
+
+    class Watched(weakref.WeakSet[Any]):
+        def __iter__(self) -> Iterator[Any]:
+            for one in super().__iter__():
+                thread = threading.Thread(target=history.watch, args=(later,))
+                thread.start()
+                thread.join(0.2)  # while the first one is looked at; afterwards where it has to wait
+                yield one
+
+    history._watchers = Watched([first])
+    session = small_session()
+    history.note(session.plan, session.rerun(disabled_pass=["FuseOps"]).actions)
+    assert first.told == 1
 
 
 def test_what_steps_are_known_by_the_identity_of_lives_as_long_as_they() -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
+import operator
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -71,6 +75,19 @@ def test_a_read_that_surely_leaves_its_tensor_is_refused_with_the_iteration(name
 def test_what_is_inside_or_cannot_be_decided_is_taken(name):
     inputs, extent, body = INSIDE[name]
     te.create_prim_func([*inputs, te.compute((extent,), body, name="C")])
+
+
+def test_a_read_under_many_conditions_is_judged_under_each():
+    """A condition that came into being where another one had lain was taken for that one, and the read for judged."""
+    for bounds in itertools.product((3, 2, 9), repeat=5):
+
+        def body(i, bounds=bounds):
+            read = X[i + 1]
+            return functools.reduce(operator.add, [te.if_then_else(i >= bound, 0.0, read) for bound in bounds])
+
+        if 9 in bounds:
+            with pytest.raises(WorkbenchError, match="E-TE-BOUNDS"):
+                te.create_prim_func([X, te.compute((4,), body, name="C")])
 
 
 def test_the_times_of_a_scan_are_those_that_it_computes():

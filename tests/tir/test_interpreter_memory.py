@@ -9,6 +9,7 @@ import workbench as wb
 from workbench import tir
 from workbench.core.errors import WorkbenchError
 from workbench.core.limits import limits
+from workbench.core.module import IRModule
 from workbench.tir.interpret import interpret, interpreted_bytes
 from workbench.tir.interpreting.machine import Machine
 
@@ -78,3 +79,40 @@ def test_numerics_of_a_program_with_a_large_buffer_are_checked_as_native_code() 
     assert interpreted_bytes(program) == 8 * (1 << 28) + 2 * 4 * 40
     report = wb.open(program).check_numerics({"X": X})
     assert report.first_wrong is None and report
+
+
+def calling(text: str) -> str:
+    """A function `main` of one array around lines of statements."""
+    return f'@T.prim_func\ndef main(X: T.Buffer((4,), "uint8")):\n{text}'
+
+
+def scratch(name: str, size: int, more: str = "") -> tir.PrimFunc:
+    """A function of one array and a number that has a buffer of `size`."""
+    return wb.script.from_source(f"""
+@T.prim_func
+def {name}(X: T.Buffer((4,), "uint8"), n: T.int32):
+    T.func_attr({{"global_symbol": "{name}"}})
+    B = T.alloc_buffer(({size},), "uint8")
+    B[0] = X[0] + T.uint8(1)
+    X[0] = B[0]
+{more}""")
+
+
+def test_each_call_under_way_counts(small_limit: int) -> None:
+    """A function that calls itself had its buffer counted once, however deep."""
+    again = '    if n > 0:\n        T.evaluate(T.call_tir("deeper", T.address_of(X[0]), n - 1, dtype="int32"))\n'
+    deeper = scratch("deeper", small_limit // 8 // 5, again)
+    module, out = IRModule({"deeper": deeper}), np.zeros(4, np.uint8)
+    interpret(deeper, out, 3, module=module)
+    assert out[0] == 4
+    with pytest.raises(WorkbenchError, match="interpreter_bytes"):
+        interpret(deeper, out, 6, module=module)
+
+
+def test_calls_that_have_returned_count_no_more(small_limit: int) -> None:
+    """What each of twenty functions needs while it runs was added up."""
+    parts = {f"part{number}": scratch(f"part{number}", small_limit // 8 // 2) for number in range(20)}
+    lines = (f'    T.evaluate(T.call_tir("{name}", T.address_of(X[0]), 0, dtype="int32"))\n' for name in parts)
+    out = np.zeros(4, np.uint8)
+    interpret(wb.script.from_source(calling("".join(lines))), out, module=IRModule(dict(parts)))
+    assert out[0] == 20

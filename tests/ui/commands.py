@@ -37,6 +37,7 @@ def of_the_graph(screen: Workbench) -> dict[str, dict[str, Any]]:
     llvm = screen.ask("llvm.open", kernel=KERNEL).content["view"]["steps"][0]["id"]
     return {
         "beside": {"number": 0, **text, **window}, "compare": {"number": 0, **text}, "lines": {**text, **window},
+        "counterpart": {"number": 0, "kernel": KERNEL}, "kernels": {"before": KERNEL, "did": [0, 32]},
         "pane": text, "words": text, "whole": text, "places": text, "place": {**text, "line": 1},
         "find": {**text, "text": "a"}, "calls": {"layer": "relay", "step": fold},
         "graph": {"layer": "relay", "opened": ["g"], "step": "FoldConstant"},
@@ -94,7 +95,7 @@ def of_the_schedule(screen: Workbench) -> dict[str, dict[str, Any]]:
 
 
 WITHOUT = frozenset({
-    "branches.list", "bundle", "open", "kernels", "python", "pipeline.open", "changes.another", "changes.discard",
+    "branches.list", "bundle", "open", "python", "pipeline.open", "changes.another", "changes.discard",
     "changes.read", "changes.restore", "checks.start", "checks.state", "checks.cancel", "tensors.steps", "views.list",
     "run.profile", "exercise.open", "exercise.hint", "exercise.submit", "target.open",
 })  # fmt: skip

@@ -122,6 +122,23 @@ def test_older_changes_that_another_screen_is_offered_are_left_to_it(tmp_path: P
     assert ask(second, "changes.restore")["exact"]
 
 
+def test_older_changes_that_another_process_is_offered_meanwhile_are_left_to_it(tmp_path: Path) -> None:
+    """Whom they were offered to was known from when this screen first looked."""
+    older, _ = of_earlier_times(tmp_path, 2, 4)
+    screen = of_matmul()
+    assert offered(screen) == (1, 2, "4")
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as another:
+        document = unpacked(older.read_bytes())
+        assert document is not None
+        told = {"host": platform.node(), "number": str(another.pid), "began": host._began(another.pid)}
+        older.write_bytes(packed({**document, "offered": told}))
+        ask(screen, "changes.another")
+        assert offered(screen) == (1, 2, "4")
+        ask(screen, "changes.discard")
+        assert [*older.parent.iterdir()] == [older]
+        another.communicate(b"\n")
+
+
 def test_changes_of_another_notebook_are_offered_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A model opened as a document asked about the changes of any notebook.  One that was renamed is no other."""
     for name in ("one.ipynb", "net.onnx"):

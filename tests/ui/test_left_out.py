@@ -299,3 +299,15 @@ def test_a_pass_under_other_options_and_one_at_another_place_are_not_missing(scr
     assert lacking.row.name == "SimplifyExpr" and made.labels[lacking.before - 1] == session.labels[
         session.labels.index("SimplifyExpr") - 1
     ]
+
+
+def test_a_pass_that_only_moved_is_not_left_out(screen: Workbench) -> None:
+    """It stood in the list twice, and switched on it ran twice."""
+    began, names = screen.session.plan.rows, listed(screen)
+    moved = screen.session.without("SimplifyExpr").rerun(insert={"FoldScaleAxis": "SimplifyExpr"})
+    ask(screen, "branch", number=[one.plan for one in screen.session.branches].index(moved.plan))
+    assert sorted(listed(screen)) == sorted(names) and listed(screen) == list(moved.labels) != names
+    renewed = moved.rerun(replace={"SimplifyExpr": "FoldScaleAxis", "FoldScaleAxis": "SimplifyExpr"})
+    assert missing(began, renewed.plan.rows) == missing(renewed.plan.rows, began) == ()
+    (lacking,) = missing(began, moved.without("SimplifyExpr").plan.rows)
+    assert lacking.row.name == "SimplifyExpr"

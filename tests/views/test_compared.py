@@ -42,6 +42,33 @@ def test_kernels_are_beside_each_other_by_what_they_do() -> None:
     assert last.beside == f"{name}_1" and (last.removed, last.added) == (1, 1), "the name alone"
 
 
+def test_kernels_are_beside_each_other_by_the_arithmetic_that_they_share() -> None:
+    """Each call counted as much: a convolution's kernel that serves two calls was less alike than the clip behind."""
+    w = relay.const(np.ones((4, 4, 3, 3), np.float32))
+    y = x = relay.var("x", shape=(1, 4, 8, 8))
+    for a_max in (6.0, 5.0):
+        y = relay.clip(relay.nn.conv2d(y, w, padding=(1, 1)), a_min=0.0, a_max=a_max)
+    y = relay.sigmoid(relay.nn.max_pool2d(y, pool_size=(3, 3)))
+    session = wb.open(relay.Function([x], relay.transpose(y, axes=(0, 2, 3, 1))))
+    fused, apart = LayersModel(session), LayersModel(session.without("FuseOps"))
+    beside = {kernel: counterpart(apart, fused, kernel) for kernel in fused.session.kernels}
+    assert beside == {
+        "fused_nn_conv2d_clip": "fused_nn_conv2d",
+        "fused_nn_conv2d_clip_1": "fused_nn_conv2d",
+        "fused_nn_max_pool2d_sigmoid": "fused_nn_max_pool2d",
+        "fused_transpose": "fused_transpose",
+    }, "transposing is no arithmetic, and done all the same"
+    back = {kernel: counterpart(fused, apart, kernel) for kernel in apart.session.kernels}
+    assert back == {
+        "fused_nn_conv2d": "fused_nn_conv2d_clip",
+        "fused_clip": "fused_nn_conv2d_clip",
+        "fused_clip_1": "fused_nn_conv2d_clip_1",
+        "fused_nn_max_pool2d": "fused_nn_max_pool2d_sigmoid",
+        "fused_sigmoid": "fused_nn_max_pool2d_sigmoid",
+        "fused_transpose": "fused_transpose",
+    }
+
+
 def test_what_code_loads_and_jumps_to_and_the_numbers_of_arm_are_differences() -> None:
     """Numbers of labels and of metadata stand for something; on ARM "#" begins a number and no remark."""
     from workbench.views.compared import _alike

@@ -5,9 +5,9 @@ the values it closes over, its defaults, and the globals it names: numbers, cont
 methods, instances with their state, functions with their attributes, helpers in this or another module of the user,
 attributes of such modules.  What a library brings (Python, installed packages, the workbench) counts by name, and so
 do functions and classes in its modules; but numbers and texts there, and what a user has put there or among Python's
-own names, count as they are, and so do `wb.limits` and the variables of the environment whose names stand in the code
-that asks for them.  An object of a library says itself what it consists of (`Keyed`), or by the way in which it is
-copied.
+own names, count as they are, and so do `wb.limits` and what is read of the environment: one variable where the code
+names it, else the whole.  An object of a library says itself what it consists of (`Keyed`), or by the way in which it
+is copied.
 
 >>> code_key(lambda x: x + 1) == code_key(lambda x: x + 1)
 True
@@ -15,8 +15,8 @@ True
 False
 
 What cannot be told apart in this way (an open file, a lock) makes the key a new one at each call, so that nothing is
-shared by mistake; `without_key` names it.  Not seen is what code finds by a text: `globals()["x"]`, `getattr`, a
-variable of the environment of a computed name; nor lists and dictionaries in modules of libraries, files, the clock.
+shared by mistake; `without_key` names it.  Not seen is what code finds by a text: `globals()["x"]`, `getattr`;
+nor what libraries read of the environment, lists and dictionaries in their modules, files, the clock.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import abc
 import copyreg
 import functools
 import hashlib
+import os
 import uuid
 import weakref
 from collections.abc import Callable, Iterable
@@ -44,7 +45,7 @@ from typing import Any, Final, Generic, Protocol
 
 import numpy as np
 
-from . import code_names
+from . import code_names, environment
 from .code_names import Keyed, is_own
 from .equal import fingerprint
 from .node import Node
@@ -162,7 +163,7 @@ def _function(function: FunctionType) -> Taken:
         return "", [function.__code__, *given, *code_names.of_user(function, cells), *_held_by(function)]
     if is_own(module):
         return "", [function.__code__, *given, *code_names.of_workbench(function)]
-    return f"{module}.{function.__qualname__}", given
+    return f"{module}.{function.__qualname__}", [*given, os.environ] if environment.is_route(function) else given
 
 
 def _code(code: CodeType) -> Taken:
@@ -226,6 +227,11 @@ def _cached(value: Any) -> Taken:
 def _held_by(function: object) -> list[Any]:
     """The attributes that were put on a function."""
     return [part for item in sorted(vars(function).items()) if item[0] != "__wrapped__" for part in item]
+
+
+def _environment(value: Any) -> Taken:
+    """The whole of it, in the order of its names."""
+    return "", [part for item in sorted(value.items()) for part in item]
 
 
 def _slot(value: Any) -> Taken:
@@ -342,6 +348,7 @@ _TAKE: Final[tuple[tuple[Any, Callable[[Any], Taken]], ...]] = (
     ((staticmethod, classmethod), _static),
     ((functools.cached_property, type(functools.cache(len))), _cached),
     ((GetSetDescriptorType, MemberDescriptorType), _slot),
+    (type(os.environ), _environment),
     (_PLAIN, _plain),
     (_CONTAINERS, _container),
     ((bytearray, memoryview), _bytes),

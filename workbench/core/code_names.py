@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import builtins
 import dis
-import os
 import sys
 import sysconfig
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
-from typing import Any, Final, cast
+from typing import Any, Final
 
+from . import environment
 from .limits import limits
 
 _OWN: Final = __name__.partition(".")[0]
-_ENVIRONMENT: Final = frozenset({"environ", "environb", "getenv", "getenvb"})
 _CYTHON: Final = "_cython_"
 """How the modules begin in which extensions keep the classes that they share; they lie in no file."""
 _KINDS: Final = {
@@ -78,12 +77,13 @@ def of_user(function: FunctionType, cells: Sequence[Any]) -> list[Any]:
     """Names and values of the globals that a function reads, those of the functions within it too.
 
     Of modules of the user's, also of those in its cells, the attributes count that the code asks for.  Of those of
-    libraries, and of Python's own names, what a user has set counts, and numbers and texts; `wb.limits`, and the
-    variables of the environment whose names stand in the code, where it reads these.
+    libraries, and of Python's own names, what a user has set counts, and numbers and texts; `wb.limits`, and what is
+    read of the environment (`core.environment`).
     """
     read, asked, imports = _names_in(function.__code__)
     values = {name: function.__globals__[name] for name in read if name in function.__globals__}
-    found = [part for name, value in values.items() if value is not os.environ for part in (name, value)]
+    routes, variables = environment.read_by(function)
+    found = [part for name, value in values.items() if name not in routes for part in (name, value)]
     for name in read:
         if name not in values and _may_change(vars(builtins).get(name)):
             found += [name, vars(builtins)[name]]
@@ -93,24 +93,7 @@ def of_user(function: FunctionType, cells: Sequence[Any]) -> list[Any]:
         found += [part for item in take(module, asked) for part in item]
     if "limits" in asked and any(is_own(module.__name__) for module in modules):
         found.append(limits)
-    if _ENVIRONMENT & {*asked, *read} or any(value is os.environ for value in (*values.values(), *cells)):
-        found += _environment(function, [*values.values(), *cells])
-    return found
-
-
-def _environment(function: FunctionType, around: Sequence[Any]) -> list[Any]:
-    """The variables of the environment whose names stand in code, in its defaults or in what it reads; else all."""
-    waiting: list[Any] = [function.__code__, *around, *(function.__defaults__ or ())]
-    texts: set[str] = set()
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, CodeType):
-            waiting += item.co_consts
-        elif isinstance(item, (tuple, frozenset)):
-            waiting += cast("tuple[Any, ...]", item)
-        elif isinstance(item, str) and item.isidentifier():
-            texts.add(item)
-    return [part for name in sorted(texts or os.environ) for part in (name, os.environ.get(name))]
+    return found + variables
 
 
 def _may_change(value: object) -> bool:

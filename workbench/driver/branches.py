@@ -7,10 +7,10 @@ s.branches[2]         # the second one, as a session
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from ..core.errors import WorkbenchError
 from ..schedule.moves import asks
@@ -22,7 +22,7 @@ from .tails import steps_of
 if TYPE_CHECKING:
     from .session import Session
 
-
+T = TypeVar("T")
 AGAIN: Final = " #"
 """Before the number of a branch that no word tells from an earlier one."""
 _TOLD: Final = 3
@@ -73,12 +73,12 @@ def _parting(history: History, index: int) -> str:
 
     Branches that this does not tell apart are numbered, like steps of one name.
     """
-    for number in range(1, index + 1):
-        if number not in history.parted:
+    with history.telling:
+        for number in range(len(history.parted) + 1, index + 1):
             said = _parts(history, number)
             alike = sum(told.partition(AGAIN)[0] == said for told in history.parted.values())
             history.parted[number] = f"{said}{AGAIN}{alike + 1}" if alike else said
-    return history.parted[index]
+        return history.parted[index]
 
 
 def _parts(history: History, index: int) -> str:
@@ -154,14 +154,22 @@ def _differing(plan: list[_Named], parent: list[_Named]) -> tuple[list[_Named], 
         if kind != "equal":
             less += parent[start:stop]
             more += plan[first:last]
-    moved = Counter((one.name, one.key) for one in more) & Counter((one.name, one.key) for one in less)
-    for steps in (more, less):
-        left = Counter(moved)
-        for one in tuple(steps):
-            if left[one.name, one.key]:
-                left[one.name, one.key] -= 1
-                steps.remove(one)
-    return more, less
+    return without_common(more, less, lambda one: (one.name, one.key))
+
+
+def without_common(more: list[T], less: list[T], key: Callable[[T], object]) -> tuple[list[T], list[T]]:
+    """Without those of one key that both have, as often as both do: what is only at another place."""
+    common = Counter(map(key, more)) & Counter(map(key, less))
+    found: list[list[T]] = []
+    for items in (more, less):
+        left, kept = Counter(common), list[T]()
+        for one in items:
+            if left[key(one)]:
+                left[key(one)] -= 1
+            else:
+                kept.append(one)
+        found.append(kept)
+    return found[0], found[1]
 
 
 def _under_target(plan: CompilePlan, parent: CompilePlan, moves: str) -> str:

@@ -358,7 +358,7 @@ class BackgroundCheck:
         Raises `WorkbenchError`: E-CHECK-RIGHT where nothing is known to be wrong.
         """
         label = self.first_wrong if step is None else step
-        if label is None or label not in self.narrowings:
+        if not isinstance(label, str) or label not in self.narrowings:
             index = self._wrong(step)
             label = self._badges[index].step
             with self._asking:
@@ -411,11 +411,14 @@ class BackgroundCheck:
 
     def _wrong(self, step: str | None) -> int:
         label = self.first_wrong if step is None else step
-        index = next((place for place, badge in enumerate(self._badges) if badge.step == label and badge.bad), None)
+        bad = [place for place, badge in enumerate(self._badges) if badge.bad]
+        index = next((at for at in bad if isinstance(label, str) and self._badges[at].step == label), None)
         if index is None or self._badges[index].verdict != "wrong":
             raise WorkbenchError(
-                "E-CHECK-RIGHT", "no such step is known to be wrong", found=repr(step or "nothing wrong")[:80],
-                expected=", ".join(badge.step for badge in self._badges if badge.verdict == "wrong") or "a wrong step",
+                "E-CHECK-RIGHT", "no such step is known to be wrong",
+                found="nothing wrong" if step is None else repr(step)[:80],
+                expected=", ".join(self._badges[at].step for at in bad if self._badges[at].verdict == "wrong")
+                or "the name of a wrong step",
                 fix="wait for the check: check.wait()" if self._state == "running" else "",
             )  # fmt: skip
         return index

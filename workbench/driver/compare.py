@@ -16,6 +16,7 @@ from ..core.errors import WorkbenchError
 from .branches import shared_steps
 from .difference import Difference, branch_difference
 from .plan import CompilePlan
+from .rebase import renamed
 from .session import Session
 
 
@@ -42,7 +43,7 @@ class Comparison:
     differing_definitions: tuple[str, ...]
     """What users have defined that both programs read, and that was not the same: "operator my.op"."""
     differing_kernels: tuple[str, ...]
-    """Kernels with other code, or of one session only."""
+    """Kernels whose code only one of them has, as that one calls them."""
 
     @property
     def greatest_difference(self) -> float:
@@ -183,14 +184,20 @@ def _differing_definitions(one: Session, other: Session) -> tuple[str, ...]:
 
 
 def _differing_kernels(one: Session, other: Session) -> tuple[str, ...]:
-    """Names of kernels that one session lacks, or that differ as they are handed to code generation."""
-    first, second = one.codegen.module, other.codegen.module
-    names = dict.fromkeys([*one.kernels, *other.kernels])
-    return tuple(
-        name
-        for name in names
-        if name not in first or name not in second or fingerprint(first[name]) != fingerprint(second[name])
-    )
+    """Names of kernels whose code, as it is handed to code generation, the other session has not.
+
+    Kernels of graphs are numbered in each program, so that their names say nothing; functions of loop programs are
+    compared with those of their names.
+    """
+    ends = [session.codegen.step.stage for session in (one, other)]
+    named = any(stage.lowered is None for stage in ends)
+    first, second = (
+        {name: (name if named else "", fingerprint(renamed(stage.module[name], ""))) for name in session.kernels
+         if name in stage.module}
+        for session, stage in zip((one, other), ends, strict=True)
+    )  # fmt: skip
+    alike = set(first.values()) & set(second.values())
+    return tuple(dict.fromkeys(name for codes in (first, second) for name, code in codes.items() if code not in alike))
 
 
 def _last_graph_step(session: Session) -> str:

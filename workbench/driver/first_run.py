@@ -2,10 +2,11 @@
 
     require_harmless(step, target)        # before native code of the program after this step is called
 
-An edit is the text of a function of loops, or a te program in place of a kernel's, at whatever step.  Each function
-that an edit changed is called once in a child (`trial` says how, with what, and what is not tried).  What a function
-calls gets as much memory as it takes, by the sizes that are written in both.  Other programs run at once: kernels of
-the rules, schedules made by primitives, and programs opened as they are.
+An edit is the text of a function of loops, or a te program in place of a kernel's, at whatever step, and before a
+schedule was made that was opened.  Each function that an edit changed is called once in a child (`trial` says how,
+with what, and what is not tried).  What a function calls gets as much memory as it takes, by the sizes that are
+written in both.  Other programs run at once: kernels of the rules, schedules made by primitives, and programs opened
+as they are.
 
 A verdict is kept for as long as the process, by what the function is and for which target.
 """
@@ -24,11 +25,14 @@ from ..core.module import IRModule
 from ..target.target import Target
 from ..tir import nodes as t
 from ..tir.by_hand import is_by_hand
+from .plan import IMPORT
 from .trial import calls_in, closure, harm_of
 
 if TYPE_CHECKING:
     from .history import Step
 
+SCHEDULED: Final = "schedule"
+"""The source of a program that was opened as a schedule: what was edited before it was made is tried as well."""
 _KEPT: Final = 512
 """Verdicts that are remembered."""
 _TRIED: Final = "tried"
@@ -45,23 +49,36 @@ def require_harmless(step: Step, target: Target, kernel: str = "") -> None:
     module, tried = step.stage.module, step.memo.setdefault(_TRIED, set())
     for name, label in edits.items():
         if name not in tried and name in module and kernel in ("", name) and not is_unsafe(closure(name, module)):
-            _require(name, module, target, f"step {label}", f's.without("{label}")', edits)
+            _require(name, module, target, f"step {label}", _undo(label), edits)
             tried.add(name)
     if not kernel and "" not in tried:
         for caller, label in edits.items():
             for problem in _short_of_memory(caller, module):
-                raise _refusal(caller, f"step {label}", problem, f's.without("{label}")')
+                raise _refusal(caller, f"step {label}", problem, _undo(label))
         tried.add("")
 
 
 def require_harmless_start(function: t.PrimFunc, name: str, target: Target) -> None:
     """The same of the function that a schedule began with: primitives keep what it reads and writes."""
     if is_by_hand(function):
-        _require(name, IRModule({name: function}), target, "the function that is scheduled", "s.without(step)", {})
+        _require(name, IRModule({name: function}), target, "the function that is scheduled", _undo(IMPORT), {})
+
+
+def _undo(label: str) -> str:
+    """How an edit is undone; of what was edited before it came here, in the session that did."""
+    return "s.without(step)" if label == IMPORT else f's.without("{label}")'
+
+
+def _brought(first: Step) -> dict[str, str]:
+    """The functions that an edit made of a schedule that was opened; other programs are opened as they are."""
+    if first.action.arguments.get("source") != SCHEDULED:
+        return {}
+    return {name: first.label for name, func in first.stage.module.functions.items() if is_by_hand(func)}
 
 
 def _edited(step: Step) -> dict[str, str]:
     """The functions of loops that edits changed, with the step of the last; what was put back is not among them."""
+    brought = _brought(step.path[0])
     labels: dict[str, str] = {}
     originals: dict[str, Any] = {}
     for one in step.path:
@@ -76,7 +93,7 @@ def _edited(step: Step) -> dict[str, str]:
                 del labels[name], originals[name]
             else:
                 originals.setdefault(name, before.get(name))
-    return labels
+    return {**brought, **labels}
 
 
 def _require(name: str, module: IRModule, target: Target, where: str, undo: str, edits: dict[str, str]) -> None:

@@ -26,6 +26,7 @@ from ..lower.kernel import Kernel
 from ..lower.provider import default_provider
 from ..schedule.schedule import Schedule
 from ..target.target import Target
+from ..tir.by_hand import hand_on
 from ..tir.nodes import PrimFunc
 from ..tir.outside import Guard
 from .contents import Contents, OfTheMoment
@@ -169,6 +170,8 @@ class History:
         """By the id of their last step, with what they stand for."""
         self.parted: dict[int, str] = {}
         """How the branches after the first part from earlier ones, as far as that was told (`driver.branches`)."""
+        self.telling = threading.Lock()
+        """Held by who adds to `parted`."""
         self._running: dict[str, threading.RLock] = {}
         """Of the steps that are being computed: a second thread waits for the first one's."""
         self._lock = threading.Lock()
@@ -195,16 +198,19 @@ class History:
 
     def note(self, plan: CompilePlan, actions: Sequence[Action]) -> None:
         """Remember a session's plan as a branch."""
-        known = len(self._plans)
-        if actions:
-            self._plans.setdefault(identities(actions)[-1], (plan, tuple(actions)))
-        if len(self._plans) > known:
-            for watcher in tuple(self._watchers):
-                watcher.branch_made(self)
+        if not actions:
+            return
+        made = identities(actions)[-1]
+        with self._lock:
+            watchers = () if made in self._plans else tuple(self._watchers)
+            self._plans.setdefault(made, (plan, tuple(actions)))
+        for watcher in watchers:
+            watcher.branch_made(self)
 
     def watch(self, watcher: Watcher) -> None:
         """Tell a watcher of branches that are made from now on."""
-        self._watchers.add(watcher)
+        with self._lock:
+            self._watchers.add(watcher)
 
     @property
     def plans(self) -> tuple[CompilePlan, ...]:
@@ -286,6 +292,8 @@ class History:
             started = time.perf_counter()
             try:
                 stage = action.run(before)
+                if before is not None:
+                    hand_on(before.module.functions, stage.module.functions)
                 self.as_saved.require(identity, recorded.settled().users)
                 if self.guard is not None and action.kind not in _OF_THIS_PROCESS:
                     stage = _marked(stage, self.guard)

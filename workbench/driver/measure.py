@@ -149,8 +149,8 @@ def seconds(schedule: Schedule, target: Any = None, patience: float | None = Non
 
 
 def _require_harmless(schedule: Schedule, target: Target) -> None:
-    first = schedule.first_state
-    require_harmless_start(first.func, first.working, target)
+    name = schedule.func_working_on
+    require_harmless_start(schedule.first_state.functions[name], name, target)
 
 
 def _means(

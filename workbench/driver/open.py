@@ -24,6 +24,7 @@ from ..te.prim_func import create_prim_func
 from ..tir.nodes import PrimFunc
 from .actions import deciding, import_action
 from .contents import Contents
+from .first_run import SCHEDULED
 from .history import History
 from .loading import is_saved, load
 from .plan import ONNX_MODEL, CompilePlan, ProgramRef
@@ -156,7 +157,7 @@ def _imported(x: Any, shape: Any, params: Any, assume: Any = None) -> tuple[IRMo
         name = str(x.attrs.get("global_symbol", "main"))
         return IRModule({name: x}), "PrimFunc"
     if isinstance(x, LoopSchedule):
-        return IRModule(dict(x.first_state.functions)) if _is_told(x) else x.mod, "schedule"
+        return IRModule(dict(x.first_state.functions)) if _is_told(x) else x.mod, SCHEDULED
     if isinstance(x, (list, tuple)):
         if x and all(isinstance(item, Tensor) for item in x):
             return IRModule({"main": create_prim_func(list(x), name="main")}), "te tensors"

@@ -36,7 +36,7 @@ from .branches import Branches
 from .checking import BackgroundCheck
 from .debugging import debug
 from .edits import applicable, as_kernels, checked_row, require_change, rescheduled
-from .first_run import require_harmless
+from .first_run import SCHEDULED, require_harmless
 from .history import Action, History, Stage, Step
 from .layers import SessionLayer, layers_of
 from .llvm_passes import llvm_passes
@@ -383,7 +383,7 @@ class Session(Value):
     def build(self) -> Any:
         """The compiled model (``lib["default"](dev)``); kernels changed by hand ran in a child first (`first_run`)."""
         self.plan.settings.warn_unheard("native code")
-        if any(row.kind == "edit" for row in self.plan.rows):
+        if self.plan.program.source == SCHEDULED or any(row.kind == "edit" for row in self.plan.rows):
             require_harmless(self._required(self._index(pipeline.CODEGEN) - 1), self.target)
         return self._required(pipeline.CODEGEN).stage.compiled
 

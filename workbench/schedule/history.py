@@ -13,6 +13,7 @@ Whoever shows it is told when it moves, so that a screen and a cell that hold on
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakMethod
@@ -86,7 +87,8 @@ class History:
         for reference in tuple(self._watching):
             method = reference()
             if method is None:
-                self._watching.remove(reference)
+                with suppress(ValueError):  # another thread was first
+                    self._watching.remove(reference)
             else:
                 method()
 
@@ -147,7 +149,7 @@ class History:
     def back_to(self, mark: Mark) -> None:
         """Be as when `mark` was made: states that came since are forgotten, branches and redo are as they were."""
         del self._visited[len(mark.following) :]
-        self.moves = {number: moves for number, moves in self.moves.items() if number < len(self._visited)}
+        self.moves = {number: moves for number, moves in dict(self.moves).items() if number < len(self._visited)}
         for item, following in zip(self._visited, mark.following, strict=True):
             item.following = following
         self._move(mark.here)

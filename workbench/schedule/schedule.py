@@ -101,8 +101,6 @@ class Schedule(ClassicSchedule):
     @property
     def mod(self) -> IRModule:
         """The functions as a module."""
-        if is_by_hand(self._history.first.func):
-            note_by_hand(self.state.functions.values())
         return IRModule(dict(self.state.functions))
 
     @property

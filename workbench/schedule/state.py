@@ -17,6 +17,7 @@ from ..core.equal import fingerprint
 from ..core.errors import nearest
 from ..core.node import EMPTY, FrozenMap
 from ..tir import nodes as t
+from ..tir.by_hand import hand_on
 from ..tir.script import text
 from .errors import IllegalError, refuse, require
 from .references import INLINE, ROOT, BlockRV, ExprRV, LoopRV, Reference, Target
@@ -214,6 +215,7 @@ class ScheduleState:
         named = FrozenMap({**self.named, **dict(zip(names, change.made, strict=True))})
         steps = (*self.steps, step)
         functions = FrozenMap({**self.functions, self.working: change.func})
+        hand_on(self.functions, functions)
         homes = self.homes
         if len(functions) > 1:
             home = change.home or self.working

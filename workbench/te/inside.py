@@ -56,14 +56,14 @@ def require_inside(op: ComputeOp, domains: Mapping[n.Var, Range]) -> None:
 
 def _loads(op: ComputeOp) -> Iterator[tuple[ProducerLoad, Guard]]:
     """The reads of a stage, each with the conditions under which it happens."""
-    seen: set[tuple[int, tuple[int, ...]]] = set()
+    seen: dict[tuple[int, tuple[int, ...]], Guard] = {}  # with the conditions: no other ones get their identities
     stack: list[tuple[Any, Guard]] = [(body, ()) for body in reversed(op.body)]
     while stack and len(seen) < MOST_PARTS:
         part, guard = stack.pop()
         key = (id(part), tuple(map(id, guard)))
         if key in seen or isinstance(part, Tensor) or len(guard) > MOST_CONDITIONS:
             continue
-        seen.add(key)
+        seen[key] = guard
         if isinstance(part, ProducerLoad):
             yield part, guard
         stack += reversed(_parts(part, guard))

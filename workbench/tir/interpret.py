@@ -156,7 +156,9 @@ class _Runner:
         for parameter, argument in zip(function.params, arguments, strict=False):
             if isinstance(parameter, t.Buffer):
                 _check_pointer(name, parameter, argument, known)
-        if _run(compiled, machine, arguments):
+        with machine.called():
+            returned = _run(compiled, machine, arguments)
+        if returned:
             raise WorkbenchError(
                 "E-TIR-CALL", f"{name} returns a value by T.ret, which T.call_tir has no place for",
                 expected="results in buffers", fix="store the value in a buffer of one element that is a parameter",

@@ -23,6 +23,7 @@ from .._lazy import bundle_of
 from ..arith.nodes import ExprOperators, PrimExpr, Var
 from ..core.dtype import DataType
 from ..core.node import EMPTY, FrozenMap, Node, node
+from .by_hand import hand_on
 
 
 class ForKind(StrEnum):
@@ -263,6 +264,12 @@ class PrimFunc(Node):
     attrs: FrozenMap = EMPTY
     ret_dtype: DataType = DataType("void")
     binds: ClassVar[tuple[str, ...]] = ("params",)
+
+    def replace(self, **changes: Any) -> PrimFunc:
+        """As of every node; what is made of a function that an edit made is such a one."""
+        made: Any = Node.replace(self, **changes)  # not super(): the class with slots is another one
+        hand_on({"": self}, {"": made})
+        return made
 
     def __str__(self) -> str:
         """The function's script: what ``print(function)`` shows."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from workbench.core.errors import WorkbenchError
 from workbench.ui.protocol import Answer, argument
-from workbench.views.compared import compared
+from workbench.views.compared import compared, counterpart
 from workbench.views.layers import LayersModel
 
 if TYPE_CHECKING:
@@ -42,7 +42,10 @@ class BranchCommands:
 
     def table(self) -> dict[str, Callable[[dict[str, Any]], Answer]]:
         """The commands by name."""
-        return {"branch": self._branch, "branches.list": self._list, "compare": self._compare, "beside": self._beside}
+        return {
+            "branch": self._branch, "branches.list": self._list, "compare": self._compare, "beside": self._beside,
+            "counterpart": self._counterpart,
+        }  # fmt: skip
 
     def follow(self) -> None:
         """Tell pages of branches that are made of the session shown, which may be another one now."""
@@ -97,6 +100,15 @@ class BranchCommands:
         if start < 0 or not 0 < count <= 2_000:
             raise WorkbenchError("E-UI-ARGUMENT", "lines out of reach", found=f"start={start}, count={count}")
         return Answer("", other.lines(argument(args, "layer", str), argument(args, "kernel", str, ""), start, count))
+
+    def _counterpart(self, args: dict[str, Any]) -> Answer:
+        """The kernel of the branch `number` that does what one of the session shown does; empty if none does, and where
+        the branch stops before it has kernels."""
+        other, kernel = self.numbered(argument(args, "number", int)), argument(args, "kernel", str)
+        try:
+            return Answer("", {"beside": counterpart(other, self._shown(), kernel)})
+        except WorkbenchError:
+            return Answer("", {"beside": ""})
 
     def numbered(self, number: int) -> LayersModel:
         """The branch of that number.  Raises `WorkbenchError` if there is none."""

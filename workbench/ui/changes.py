@@ -19,8 +19,9 @@ from uuid import uuid4
 
 from workbench.core.errors import WorkbenchError
 from workbench.core.host import is_alive, this_process
+from workbench.core.interrupts import hold_interrupts
 from workbench.ui.changes_offers import answers, given_up, notebook, of_another_notebook, taken
-from workbench.ui.changes_replay import SCHEDULE, MissingBranch, Replay
+from workbench.ui.changes_replay import SCHEDULE, MissingBranch, Replay, still_to_come
 from workbench.ui.changes_store import ChangesStore, Saved, file_key
 from workbench.ui.pipeline_edits import Call
 from workbench.ui.protocol import Answer
@@ -98,16 +99,18 @@ class Record:
     """What there is to be offered, newest first, one at a time."""
     offer: Saved | None = None
     halted: Replay | None = None
-    """The replay of the offer, where it waits for a branch that only a cell can make, or was interrupted."""
+    """The replay of the offer, where something is left: it waits for a branch, was interrupted, or was refused some."""
+    spare: Mapping[str, Any] | None = None
+    """What the screen would save, where that is the beginning of what it is offered, which is on disk."""
     looked: bool = False
     """Whether it is known by now what there is to be offered."""
-    tell: Callable[[], None] = lambda: None
+    withdrawn: Callable[[], None] = lambda: None
     """Called when it is offered no longer."""
 
     def withdraw(self) -> None:
         """Another screen is offered the changes now."""
         self.offer = self.halted = None
-        self.tell()
+        self.withdrawn()
 
     def moved_by_cell(self, turned: str, call: Call | None) -> None:
         """A cell has made the last call (undone: None), or taken one back, perhaps a person's, or done it again."""
@@ -169,7 +172,8 @@ class Changes:
 
         What a person does after it builds on it; until then there is nothing that the cell would not do again.
         """
-        self._add(self._record, "schedule.replay", {"kernel": kernel, "code": code})
+        args = self._subject.lasting("schedule.replay", {"kernel": kernel, "code": code})
+        self._add(self._record, "schedule.replay", args)
         self._record.moved_by_cell(self._subject.turned(), next(reversed(self._subject.calls()), None))
         if not self._replaying:
             self._save()
@@ -227,16 +231,33 @@ class Changes:
     def _save(self) -> None:
         self._told = {}  # something was changed since: what a replay before came to is no news any more
         kept, key, calls = self._record, _key(self._place), self._kept
-        covered = kept.halted is not None and kept.halted.entries == len(kept.entries)
-        if covered or not calls:  # what a halted replay has done is the beginning of what it is offered
+        kept.spare = None
+        if not calls:
             self._store.forget(key, kept.token)
             return
         document = {
             **self._place, "process": this_process(), "notebook": notebook(), "entries": kept.entries, "calls": calls,
             "state": self._subject.state(),
         }  # fmt: skip
+        if self._covered(kept):
+            kept.spare = document
+            self._store.forget(key, kept.token)
+            return
         wrong = say.changes.too_many(_MOST) if len(kept.entries) > _MOST else ""
         self._trouble = wrong or self._store.save(key, kept.token, document)
+
+    def _covered(self, kept: Record) -> bool:
+        """Whether all that was done is what a halted replay did: it is the beginning of what is offered, on disk."""
+        offer, halted = kept.offer, kept.halted
+        alone = halted is not None and halted.begun == 0 and halted.entries == len(kept.entries)
+        return alone and offer is not None and self._store.renew(offer.path)
+
+    def _withdrawn(self, kept: Record) -> None:
+        """Another screen answers for what was offered: what was done of it already is to be kept by itself."""
+        if kept.spare is not None:
+            self._trouble = self._store.save(_key(kept.spare), kept.token, kept.spare)
+            kept.spare = None
+        self._tell()
 
     # --- the offer ---
 
@@ -244,17 +265,22 @@ class Changes:
         self.start()
         record = self._record
         if not record.looked:
-            record.looked, record.tell, record.found = True, self._tell, self._find()
+            record.looked, record.withdrawn, record.found = True, lambda: self._withdrawn(record), self._find()
             record.offer = taken(self._store, record.found, record)
         if record.offer is None:
             return None
         document = record.offer.document
         calls = [str(call).encode(errors="replace").decode() for call in document["calls"]]
-        if record.halted is not None:  # the first are done
-            calls = calls[record.halted.restored :] or calls[-1:]
+        halted = _how_far(record)
+        if record.halted is not None and halted == "refused":
+            calls = record.halted.refused
+        elif record.halted is not None:  # the first are done
+            calls = calls[-max(1, still_to_come(document["entries"], record.halted.at)) :]
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.offer.at))
-        return {"count": len(calls), "calls": [call[:200] for call in calls[-_SHOWN:]], "when": when,
-                "note": self._note(document), "number": 1 + _place_of(record), "of": len(record.found)}  # fmt: skip
+        return {
+            "count": len(calls), "calls": [call[:200] for call in calls[-_SHOWN:]], "when": when, "halted": halted,
+            "note": self._note(document), "number": 1 + _place_of(record, record.offer), "of": len(record.found),
+        }  # fmt: skip
 
     def _note(self, document: Mapping[str, Any]) -> str:
         if document["digest"] != self._place["digest"]:
@@ -275,28 +301,38 @@ class Changes:
     def _another(self, args: dict[str, Any]) -> Answer:
         """Offer the next older changes instead; after the oldest the newest."""
         record = self._record
-        if record.offer is None or record.halted is not None:
+        if record.halted is not None:
+            raise WorkbenchError("E-UI-CHANGES", say.changes.in_part, fix=say.changes.rest, kept="the program as it is")
+        if record.offer is None:
             raise WorkbenchError("E-UI-CHANGES", "there are no other changes to restore", kept="the program as it is")
-        place = _place_of(record)
+        place = _place_of(record, record.offer)
         given_up(record.offer, record)
         others = [*record.found[place + 1 :], *record.found[: place + 1]]
-        record.offer = taken(self._store, [one for one in others if one.path.exists() and answers(one, record)], record)
+        record.offer, self._told = taken(self._store, self._mine(others), record), {}
         return Answer("")
 
+    def _mine(self, found: Sequence[Saved]) -> list[Saved]:
+        """Those that this screen may answer for, as they are on disk now: another process may be offered one by now."""
+        now = {one.path: one for one in self._store.found(_key(self._place))}
+        return [now[one.path] for one in found if one.path in now and answers(now[one.path], self._record)]
+
     def _discard(self, args: dict[str, Any]) -> Answer:
-        """Throw away what is offered, and what processes before that one left; its other screens are others' affair."""
+        """Throw away what is offered, and what processes before that one left; its other screens are others' affair.
+
+        Restored in part, the rest of it alone: what was done is kept by itself before.
+        """
         record = self._record
-        if record.offer is not None:
-            self._store.drop(record.offer.path)
-            left_by = record.offer.document.get("process")
-            for one in record.found[_place_of(record) + 1 :]:
-                if one.document.get("process") != left_by and answers(one, record):
-                    self._store.drop(one.path)
-            given_up(record.offer, record)
-        record.offer = None
-        if record.halted is not None:
-            record.halted = None
+        offer, halted = record.offer, record.halted
+        record.offer, record.halted, self._told = None, None, {}
+        if halted is not None:
             self._save()
+        if offer is not None:
+            self._store.drop(offer.path)
+            left_by = offer.document.get("process")
+            for one in self._mine(record.found[_place_of(record, offer) + 1 :]) if halted is None else ():
+                if one.document.get("process") != left_by:
+                    self._store.drop(one.path)
+            given_up(offer, record)
         return Answer("")
 
     def _read(self, args: dict[str, Any]) -> Answer:
@@ -305,41 +341,74 @@ class Changes:
         return Answer("")
 
     def _restore(self, args: dict[str, Any]) -> Answer:
-        """Do the offered changes again; what is refused is named, the rest done."""
-        record = self._record
-        offer, record.offer = record.offer, None
+        """Do the offered changes again; what is refused is named and stays offered, the rest is done."""
+        record, offer = self._record, self._record.offer
         if offer is None:
             raise WorkbenchError("E-UI-CHANGES", "there are no changes to restore", kept="the program is unchanged")
-        entries = offer.document["entries"]
-        made = {entry.get("at") for entry in entries if entry["op"] != "branch" and not entry.get("turned")}
-        replay = record.halted or Replay({offer.document["start"]: self._place["start"]}, begun=len(record.entries))
-        record.halted, self._replaying = None, True
+        exact, self._replaying = False, True
         try:
-            for entry in entries[replay.at :]:
-                self._again(entry, replay, made)
-                replay.at += 1
-        except BaseException as error:  # what was done stays, and the rest can be asked for again
-            record.offer, record.halted = offer, replay
-            replay.entries, replay.restored = len(record.entries), self.count
-            if not isinstance(error, MissingBranch):
-                raise
-            replay.waits = error.title
+            replay = record.halted = self._taken_up(record, offer)
+            try:
+                self._go_on(replay, offer.document["entries"])
+                exact = self._subject.is_in(offer.document["state"])
+                whole = not replay.refused or (exact and self.count >= len(offer.document["calls"]))
+                if whole and _how_far(record) != "begun":
+                    record.offer = record.halted = None
+            finally:  # interrupted too: what was done stays, and the rest can be asked for again
+                replay.entries, replay.calls = len(record.entries), tuple(self._subject.calls())
+                record.halted = record.halted if replay.at else None  # nothing was done
         finally:
             self._replaying = False
             self._save()
-        if record.halted is None:
+        if record.offer is None:
             given_up(offer, record)
-        exact = self._subject.is_in(offer.document["state"])
-        if not self._trouble and record.halted is None and len(record.entries) > replay.begun:
-            self._store.drop(offer.path)  # what could be done is this screen's now
-        self._told = {"restored": self.count, "refused": replay.refused[:_SHOWN], "left": len(replay.refused),
-                      "exact": exact, **({"waits": replay.waits} if record.halted is not None else {})}  # fmt: skip
+            if not self._trouble and len(record.entries) > replay.begun:
+                self._store.drop(offer.path)  # it is this screen's now
+        self._told = {
+            "restored": max(0, self.count - replay.kept), "refused": replay.refused[:_SHOWN],
+            "left": len(replay.refused), "exact": exact, **({"waits": replay.waits} if replay.waits else {}),
+        }  # fmt: skip
         return Answer("", self._told)
 
+    def _taken_up(self, record: Record, offer: Saved) -> Replay:
+        """The replay of the offer: begun, gone on with, or begun anew where all was tried and some refused.
+
+        Anew, so that each is done where it was: what was done before is taken back first.
+        """
+        halted, calls = record.halted, tuple(self._subject.calls())
+        became = {offer.document["start"]: self._place["start"]}
+        if halted is None:
+            return Replay(became, begun=len(record.entries), kept=self.count, before=calls)
+        if halted.at < len(offer.document["entries"]):
+            return halted
+        if calls != halted.calls:
+            raise WorkbenchError("E-UI-CHANGES", say.changes.changed_since, fix=say.changes.go_back)
+        while len(self._subject.calls()) > len(halted.before):
+            self._run("pipeline.undo", {})
+        if tuple(self._subject.calls()) == halted.before:
+            del record.entries[halted.begun :]  # they come to nothing
+        return Replay(became, begun=halted.begun, kept=halted.kept, before=halted.before)
+
+    def _go_on(self, replay: Replay, entries: Sequence[Mapping[str, Any]]) -> None:
+        """Do the commands again that were not looked at, up to one whose branch only a cell can make."""
+        made = {entry.get("at") for entry in entries if entry["op"] != "branch" and not entry.get("turned")}
+        replay.waits = ""
+        try:
+            for entry in entries[replay.at :]:
+                self._again(entry, replay, made)
+        except MissingBranch as error:
+            replay.waits = error.title
+
     def _again(self, entry: Mapping[str, Any], replay: Replay, made: Collection[Any]) -> None:
-        """Do a command again.  Raises `MissingBranch` for a branch that none of the commands has `made`."""
+        """Do a command again.  Raises `MissingBranch` for a branch that none of the commands has `made`.
+
+        Interrupted, it was not done and is not noted; once it was, interrupts wait.
+        """
         op, args = entry["op"], entry["args"]
-        if replay.skips(op, args, str(entry.get("turned", ""))):
+        if replay.skips(op, args):
+            hold_interrupts()
+            replay.skip(op, args, str(entry.get("turned", "")))
+            replay.at += 1
             return
         moved = missing = False
         try:
@@ -359,19 +428,26 @@ class Changes:
             wrong = error.message
         except Exception as error:
             wrong = f"{type(error).__name__}: {error}"[:200]
+        hold_interrupts()
         replay.note(op, args, not wrong, self._subject.turned() if moved else "", missing)
-        if wrong:
-            replay.refused.append(say.changes.refused(_said(op, args), wrong))
+        replay.refused.extend([say.changes.refused(_said(op, args), wrong)] if wrong else [])
+        replay.at += 1
 
 
 def _key(place: Mapping[str, str]) -> str:
     return json.dumps([place["source"], place["kernel"]])
 
 
-def _place_of(record: Record) -> int:
+def _place_of(record: Record, offer: Saved) -> int:
     """Which of what there is to be offered is."""
-    paths = [one.path for one in record.found]
-    return paths.index(record.offer.path) if record.offer is not None else 0
+    return [one.path for one in record.found].index(offer.path)
+
+
+def _how_far(record: Record) -> str:
+    """How far a restore of what is offered has come: "" (not begun), "begun", or "refused" (all but what was)."""
+    if record.offer is None or record.halted is None:
+        return ""
+    return "begun" if record.halted.at < len(record.offer.document["entries"]) else "refused"
 
 
 def _whole(document: Mapping[str, Any], place: Mapping[str, str]) -> bool:

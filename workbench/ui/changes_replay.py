@@ -5,12 +5,13 @@ Branches are told by content: their numbers say in which order they were made, b
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any, Final
 
 from workbench.core.errors import WorkbenchError
+from workbench.ui.pipeline_edits import Call
 from workbench.views.strings.tables import say
 
 SCHEDULE: Final = ("schedule.apply", "schedule.accept", "schedule.force", "schedule.undo", "schedule.redo",
@@ -53,11 +54,13 @@ class _Commands:
 
     def skips(self, undo: bool) -> bool:
         """Whether an undo or redo speaks of a command that was refused here."""
+        source = self.done if undo else self.undone
+        return bool(source) and source[-1] not in (_Is.DONE, _Is.WENT)
+
+    def turn(self, undo: bool) -> None:
+        """A command was undone or redone, perhaps one that was refused here."""
         source, sink = (self.done, self.undone) if undo else (self.undone, self.done)
-        if not source:
-            return False
-        sink.append(source.pop())
-        return sink[-1] not in (_Is.DONE, _Is.WENT)
+        sink.extend([source.pop()] if source else [])
 
 
 @dataclass
@@ -71,12 +74,16 @@ class Replay:
     refused: list[str] = field(default_factory=list[str])
     begun: int = 0
     """How many commands the screen's record held before."""
+    kept: int = 0
+    """How many changes were kept before."""
+    before: Sequence[Call] = ()
+    """What was done on the screen before."""
     at: int = 0
     """How many of the saved commands were looked at."""
     entries: int = 0
     """Where it has halted: how many commands the screen's record held then; further ones are nothing of the replay."""
-    restored: int = 0
-    """Where it has halted: how many changes were in force then."""
+    calls: Sequence[Call] = ()
+    """Where it has halted: what was done on the screen by then."""
     waits: str = ""
     """The branch that it waits for, in words."""
 
@@ -86,30 +93,62 @@ class Replay:
         last = (what for what in reversed(self.session.done) if what not in (_Is.DONE, _Is.REFUSED))
         return next(last, _Is.WENT) is _Is.LOST
 
-    def skips(self, op: str, args: Mapping[str, Any], turned: str) -> bool:
-        """Whether the command speaks of one that was refused; `turned`: of the screen's own history too."""
-        if op in ("pipeline.undo", "pipeline.redo"):
-            return self.session.skips(op == "pipeline.undo")
-        if op not in ("schedule.undo", "schedule.redo"):
-            return False
-        skipped = self._of(args).skips(op == "schedule.undo")
-        if skipped:
+    def skips(self, op: str, args: Mapping[str, Any]) -> bool:
+        """Whether the command speaks of one that was refused."""
+        commands = self._commands(op, args)
+        return commands is not None and commands.skips(_undoes(op))
+
+    def skip(self, op: str, args: Mapping[str, Any], turned: str) -> None:
+        """A command was left out, since it speaks of one that was refused; `turned`: of the screen's history too."""
+        self._turn(op, args)
+        if op in SCHEDULE:
             self._turned(turned, _Is.REFUSED)
-        return skipped
 
     def note(self, op: str, args: Mapping[str, Any], done: bool, turned: str, missing: bool = False) -> None:
         """A command was done or refused, perhaps since its branch is missing."""
+        self._turn(op, args)
         if op not in ("pipeline.undo", "pipeline.redo"):
             became = (_Is.REFUSED, _Is.DONE) if op != "branch" else (_Is.LOST if missing else _Is.STAYED, _Is.WENT)
             self._turned(turned if done else "", became[done])
         if op in SCHEDULE and op not in ("schedule.undo", "schedule.redo"):
             self._of(args).push(_Is.DONE if done else _Is.REFUSED)
 
+    def _commands(self, op: str, args: Mapping[str, Any]) -> _Commands | None:
+        """What an undo or redo takes its command from; None for other commands."""
+        if op in ("pipeline.undo", "pipeline.redo"):
+            return self.session
+        return self._of(args) if op in ("schedule.undo", "schedule.redo") else None
+
+    def _turn(self, op: str, args: Mapping[str, Any]) -> None:
+        commands = self._commands(op, args)
+        if commands is not None:
+            commands.turn(_undoes(op))
+
     def _turned(self, turned: str, became: _Is) -> None:
         if turned:
-            self.session.skips(turned == "undo")
+            self.session.turn(turned == "undo")
         else:
             self.session.push(became)
 
     def _of(self, args: Mapping[str, Any]) -> _Commands:
         return self.schedules.setdefault(str(args.get("kernel")), _Commands())
+
+
+def _undoes(op: str) -> bool:
+    return op.endswith(".undo")
+
+
+def still_to_come(entries: Sequence[Mapping[str, Any]], at: int) -> int:
+    """How many of the changes that are in force after all the commands are made by those from `at` on."""
+    done, undone = list[int](), list[int]()
+    for number, entry in enumerate(entries):
+        turned = entry.get("turned")
+        if turned == "undo":
+            undone.extend([done.pop()] if done else [])
+        elif turned == "redo":
+            done.extend([number] if undone else [])
+            del undone[-1:]
+        else:
+            done.append(number)
+            undone.clear()
+    return sum(number >= at for number in done)

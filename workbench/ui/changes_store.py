@@ -115,6 +115,14 @@ class ChangesStore:
         except (WorkbenchError, OSError):
             return
 
+    def renew(self, path: Path) -> bool:
+        """A file holds what a screen shows: it is as young as that.  Whether it is there still."""
+        try:
+            os.utime(path)
+        except OSError:
+            return False
+        return True
+
     def forget(self, key: str, token: str) -> None:
         """A screen has no changes any more."""
         if self.path is not None:

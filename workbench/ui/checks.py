@@ -88,7 +88,7 @@ class ChecksCommands:
         self._take(check, say.checks.cell_inputs)
 
     def _take(self, check: BackgroundCheck, inputs: str) -> None:
-        for checked in self._checked.values():
+        for checked in tuple(self._checked.values()):
             if checked.check is not check and checked.check.state == "running":
                 checked.check.cancel()
         key = _program(check.session), self._inputs_key()

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from workbench.core.errors import WorkbenchError
 from workbench.ui.protocol import Answer, argument, items
+from workbench.views.compared import likest
 from workbench.views.graph_tree import spoken
 from workbench.views.layers import LayersModel
 
@@ -37,9 +38,17 @@ class LayerCommands:
         }
 
     def _kernels(self, args: dict[str, Any]) -> Answer:
-        shown = self._shown()
+        """The kernels, and what they stem from.
+
+        `order`: those that do what a kernel of the program before did, the likest first; a page sends its name and
+        what was told of it under `does` then: call, work, call, work ...
+        """
+        shown, did = self._shown(), items(args, "did", int, [])
         kernels = [kernel.to_json() for kernel in shown.kernels()]
-        return Answer("", {"kernels": kernels, "numbering": shown.numbering(), "origins": shown.origins()})
+        order = likest(shown.does, dict(zip(did[::2], did[1::2], strict=False)), argument(args, "before", str, ""))
+        does = {name: [number for pair in own.items() for number in pair] for name, own in shown.does.items()}
+        told = {"kernels": kernels, "numbering": shown.numbering(), "origins": shown.origins}
+        return Answer("", {**told, "does": does, "order": order})
 
     def _pane(self, args: dict[str, Any]) -> Answer:
         return Answer("", self._shown().pane(argument(args, "layer", str), argument(args, "kernel", str, "")))

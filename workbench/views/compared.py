@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -64,22 +64,24 @@ def compared(one: LayersModel, other: LayersModel, layer: str, kernel: str) -> C
 
 
 def counterpart(one: LayersModel, other: LayersModel, kernel: str) -> str:
-    """The kernel of `one` that does most of what `kernel` of `other` does, by imported calls; of equals, its namesake.
+    """The kernel of `one` that does most of what `kernel` of `other` does.
 
-    Of programs without such links (loops, te) it is the one of that name.  Empty where there is none.
+    Of programs without links to an imported graph (loops, te) it is the one of that name.  Empty where there is none.
     """
-    names = tuple(one.session.kernels)
-    wanted = _calls(other).get(kernel)
-    if not wanted or not any(_calls(one).values()):
-        return kernel if kernel in names else ""
-    shared = {name: len(calls & wanted) / len(calls | wanted) for name, calls in _calls(one).items()}
-    best = max(shared, key=lambda name: (shared[name], name == kernel))
-    return best if shared[best] else ""
+    did, does = other.does.get(kernel, {}), one.does
+    if not did or not any(does.values()):
+        return kernel if kernel in one.session.kernels else ""
+    return next(iter(likest(does, did, kernel)), "")
 
 
-def _calls(model: LayersModel) -> dict[str, set[int]]:
-    """By kernel, the calls of the imported graph that it carries out."""
-    origins = model.origins()
-    if not origins:
-        return {}
-    return {kernel.name: {call for number in kernel.classes for call in origins[number]} for kernel in model.kernels()}
+def likest(does: Mapping[str, Mapping[int, int]], did: Mapping[int, int], name: str) -> tuple[str, ...]:
+    """Of kernels those that do some of what a kernel of another program `did`, both as `LayersModel.does` tells it.
+
+    First come those that do most of its arithmetic, of equals those that do least else, then its namesake.
+    """
+    ranks: dict[str, tuple[int, int, bool]] = {}
+    for kernel, own in does.items():
+        shared = sum(min(own[call], work) for call, work in did.items() if call in own)
+        if shared:
+            ranks[kernel] = -shared, sum(own.values()), kernel != name
+    return tuple(sorted(ranks, key=ranks.__getitem__))

@@ -6,8 +6,9 @@ The model is a value and computes when it is looked at: opening it runs the grap
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from ..core.errors import WorkbenchError, nearest
@@ -44,6 +45,8 @@ _FIRST: Final = 400
 """Lines that are sent with a pane; the page asks for others."""
 _GRAPHS_KEPT: Final = 4
 """Graphs whose boxes are remembered."""
+_MOST_WORK: Final = 2**53
+"""Greater numbers are no integers to a page."""
 _NATIVE: Final = {"llvm": "ll", "asm": "asm", "tir": "tir"}
 
 
@@ -172,6 +175,7 @@ class LayersModel:
         links = self.session.provenance.links
         return parts_key(links) if links.sites else ""  # a loop program's statements stay what they were when imported
 
+    @cached_property
     def origins(self) -> tuple[tuple[int, ...], ...]:
         """By class, the calls of the imported graph that it stems from, by their places there.
 
@@ -187,6 +191,21 @@ class LayersModel:
             for number in held.get(id(call), ()):
                 found[number].append(place)
         return tuple(map(tuple, found))
+
+    @cached_property
+    def does(self) -> Mapping[str, Mapping[int, int]]:
+        """By kernel, which calls of the imported graph it carries out, by their places there, and its arithmetic for
+        each in all its calls.  What is done without arithmetic counts as one; nothing is known of loop programs."""
+        if not self.origins:
+            return {}
+        parts, found = self.session.provenance.links.parts, dict[str, dict[int, int]]()
+        for kernel in self.kernels():
+            does = found.setdefault(kernel.name, {})
+            for number in kernel.classes:
+                work = max(work_of(parts[number]) or 0, 1)
+                for call in self.origins[number]:
+                    does[call] = min(does.get(call, 0) + work, _MOST_WORK)
+        return found
 
     def pane(self, layer: str, kernel: str = "") -> PaneView:
         """A layer's text, the first lines of it.  Raises `WorkbenchError` for a layer or kernel that is not there."""

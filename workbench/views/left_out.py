@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
+from ..driver.branches import without_common
 from ..driver.plan import EditRow, PassRow
 from .pass_forms import pass_code
 
@@ -97,14 +98,19 @@ def carried(left_out: Rows, old: Sequence[Row], new: Sequence[Row]) -> Rows:
 
 
 def missing(began: Sequence[Row], rows: Sequence[Row]) -> Rows:
-    """The passes that a plan lacks of those that another one began with, each where it would run."""
-    found: list[LeftOut] = []
+    """The passes that a plan lacks of those that another one began with, each where it would run.
+
+    One at another place or of other options is there.
+    """
+    more: list[tuple[Row, int]] = []
+    less: list[tuple[Row, int]] = []
     for kind, start, stop, first, last in SequenceMatcher(None, began, rows, autojunk=False).get_opcodes():
         if kind != "equal":
-            others = {row.name for row in rows[first:last]}  # of other options
-            lacking = [row for row in began[start:stop] if isinstance(row, PassRow) and row.name not in others]
-            found += [LeftOut(row, first + 1) for row in lacking]
-    return tuple(found)
+            more += [(row, first) for row in rows[first:last]]
+            less += [(row, first) for row in began[start:stop]]
+    more, less = without_common(more, less, lambda one: one[0])
+    more, less = without_common(more, less, lambda one: one[0].name)
+    return tuple(LeftOut(row, first + 1) for row, first in less if isinstance(row, PassRow))
 
 
 def _places(old: Sequence[Row], new: Sequence[Row]) -> list[tuple[int, int]]:

@@ -23,13 +23,13 @@ export function Changes({ store }: { store: WorkbenchStore }) {
   if (!changes) return null;
   const { offer, told, trouble } = changes;
   return html`${offer && html`<${Banner} store=${store}>
-      <strong>${say.changes.offered(offer.count, offer.number, offer.of)}</strong>
+      <strong>${offer.halted === "refused" ? say.changes.notRestored(offer.count) : say.changes.offered(offer.count, offer.number, offer.of)}</strong>
       <span class="wb-muted">${offer.when}${offer.note ? `; ${offer.note}` : ""}</span>
       <details class="wb-offered"><summary>${say.changes.offeredWhich}</summary><pre class="wb-code" tabindex="0">${offer.calls.join("\n")}</pre></details>
       <span class="wb-space"></span>
       <button class="wb-button" disabled=${store.changing} onClick=${() => void store.changes("restore")}>${store.changing ? say.changes.restoring : say.changes.restore}</button>
-      ${offer.of > 1 && !told.waits && html`<button class="wb-button" disabled=${store.changing} title=${say.changes.anotherHelp} onClick=${() => void store.changes("another")}>${say.changes.another}</button>`}
-      <button class="wb-button" disabled=${store.changing} title=${offer.number < offer.of ? say.changes.discardOfferHelp : ""} onClick=${() => void store.changes("discard")}>${say.common.discard}</button>
+      ${offer.of > 1 && !offer.halted && html`<button class="wb-button" disabled=${store.changing} title=${say.changes.anotherHelp} onClick=${() => void store.changes("another")}>${say.changes.another}</button>`}
+      <button class="wb-button" disabled=${store.changing} title=${offer.number < offer.of && !offer.halted ? say.changes.discardOfferHelp : ""} onClick=${() => void store.changes("discard")}>${say.common.discard}</button>
     <//>`}
     ${told.restored !== undefined && html`<${Banner}>
       <span>${restored(told)}</span>

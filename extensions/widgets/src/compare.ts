@@ -12,7 +12,7 @@ export function ComparePane({ store, layer }: { store: WorkbenchStore; layer: st
   const found = store.comparison(layer);
   const branches = store.view?.branches ?? [];
   const other = store.against;
-  const beside = found?.view.beside || store.kernel; // names are each program's own
+  const beside = store.counterpart; // names are each program's own
   const times = ([[other, beside], [store.view?.branch ?? 0, store.kernel]] as const)
     .map(([branch, kernel]) => store.measured.get(`${branch} ${kernel}`)?.text.split(",")[0] ?? say.common.notMeasured);
   return html`<div class="wb-detail">
@@ -21,9 +21,11 @@ export function ComparePane({ store, layer }: { store: WorkbenchStore; layer: st
         onChange=${(event: Event) => store.compareWith(Number((event.target as HTMLSelectElement).value))}>
         ${branches.map(([number, told]) => html`<option value=${String(number)}>${number}: ${told}</option>`)}</select></label>
       ${found && html`<span class="wb-muted">${say.changes.lessAndMore(found.view.removed, found.view.added)}</span>`}
-      ${beside !== store.kernel && html`<code class="wb-muted">${beside}</code>`}
+      ${beside && beside !== store.kernel && html`<code class="wb-muted">${beside}</code>`}
+      ${beside === "" && html`<span class="wb-muted">${say.changes.noKernelBeside}</span>`}
       <span class="wb-muted" role="status">${times[0]} → ${times[1]}</span>
-      <button class="wb-button" disabled=${!store.kernel} aria-disabled=${store.measuring} title=${say.changes.measureBothHelp} onClick=${() => void store.measureBoth(beside)}>${say.changes.measureBoth}</button>
+      <button class="wb-button" disabled=${!store.kernel || beside === ""} aria-disabled=${store.measuring || beside === undefined}
+        title=${beside === "" ? say.changes.noKernelBeside : say.changes.measureBothHelp} onClick=${() => void store.measureBoth()}>${say.changes.measureBoth}</button>
     </div>
     ${found ? html`<${DiffPane} key=${`${layer} ${found.number}`} rows=${found.shown.rows} split=${store.steps.split} language=${found.view.language}
         seen=${(rows: Row[]) => store.seenCompared(layer, rows)}

@@ -10,12 +10,14 @@ const PAUSE = 300; // milliseconds without a key stroke
 
 interface Kept { at: number; drafts: [string, Draft][] }
 
+type Changed = Map<string, Draft | null>;
+
 /** Drafts by step and function (`draftKey`); nothing but "Discard" throws them away. */
 export class Drafts {
   private drafts = new Map<string, Draft>();
   private key = "";
-  /** Those that were changed since they were written down: other views of the program write theirs. */
-  private readonly typed = new Set<string>();
+  /** By program: what was changed and is not written down, null for what is gone; other views write theirs. */
+  private readonly typed = new Map<string, Changed>([["", new Map()]]);
   private timer: ReturnType<typeof setTimeout> | undefined;
   /** The steps of drafts that an earlier page or kernel left, until it was said. */
   found: string[] = [];
@@ -28,9 +30,11 @@ export class Drafts {
   put(key: string, draft: Draft | null): void {
     if (draft) this.drafts.set(key, draft);
     else if (!this.drafts.delete(key)) return;
-    this.typed.add(key);
+    this.typed.get(this.key)!.set(key, draft);
+    if (!draft) return this.keep();
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.keep(), PAUSE);
+    this.timer = setTimeout(this.keep, PAUSE);
+    addEventListener("pagehide", this.keep);
   }
 
   /** Whether there is one of a step, or of one function after it. */
@@ -42,32 +46,42 @@ export class Drafts {
   of(key: string): void {
     if (key === this.key) return;
     this.keep();
-    const first = this.key === "";
+    if (!this.typed.has(key)) this.typed.set(key, new Map(this.key ? [] : this.typed.get("")));
     this.key = key;
-    const kept = read(PREFIX + key)?.drafts ?? [];
-    this.found = [...new Set(kept.map(([one]) => parsed(one)[0]!))];
-    this.drafts = new Map(first ? [...kept, ...this.drafts] : kept);
+    const kept = stored(key);
+    this.found = [...new Set([...kept.keys()].map((one) => parsed(one)[0]!))];
+    this.drafts = this.with(kept);
   }
 
   /** Write down what was typed last. */
-  keep(): void {
+  keep = (): void => {
     clearTimeout(this.timer);
-    if (this.typed.size === 0 || !this.key) return;
-    const drafts = new Map(read(PREFIX + this.key)?.drafts ?? []);
-    for (const key of this.typed) {
-      const draft = this.drafts.get(key);
-      if (draft) drafts.set(key, draft);
-      else drafts.delete(key);
-    }
-    this.typed.clear();
+    removeEventListener("pagehide", this.keep);
+    const typed = this.typed.get(this.key)!;
+    if (typed.size === 0 || !this.key) return;
+    const drafts = this.with(stored(this.key));
     try {
-      if (drafts.size === 0) return localStorage.removeItem(PREFIX + this.key);
-      localStorage.setItem(PREFIX + this.key, JSON.stringify({ at: Date.now(), drafts: [...drafts] } satisfies Kept));
+      if (drafts.size === 0) localStorage.removeItem(PREFIX + this.key);
+      else localStorage.setItem(PREFIX + this.key, JSON.stringify({ at: Date.now(), drafts: [...drafts] } satisfies Kept));
+      typed.clear();
       const keys = Object.keys(localStorage).filter((one) => one.startsWith(PREFIX));
       const latest = keys.sort((one, other) => (read(other)?.at ?? 0) - (read(one)?.at ?? 0));
       for (const old of latest.slice(MOST)) localStorage.removeItem(old);
     } catch { /* no storage here, or none left: they live as long as the page */ }
+  };
+
+  /** Drafts with what was changed since. */
+  private with(drafts: Map<string, Draft>): Map<string, Draft> {
+    for (const [key, draft] of this.typed.get(this.key)!) {
+      if (draft) drafts.set(key, draft);
+      else drafts.delete(key);
+    }
+    return drafts;
   }
+}
+
+function stored(key: string): Map<string, Draft> {
+  return new Map(read(PREFIX + key)?.drafts);
 }
 
 function parsed(key: string): string[] {

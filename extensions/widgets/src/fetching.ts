@@ -3,7 +3,7 @@ import { add, type Compared } from "./compare";
 import { Lines, PAGE as DIFF_PAGE, Shown as ShownDifference, type Row } from "./diff";
 import type { GraphTools } from "./graph_tools";
 import { Links, NONE, type Classes } from "./links";
-import { Origins, type Carried } from "./origins";
+import { follow, Origins, type Carried } from "./origins";
 import type { PipelineStore } from "./pipeline";
 import type { Reading } from "./reading";
 import { Refusal } from "./connection";
@@ -24,6 +24,8 @@ export abstract class Fetching extends BaseStore {
   /** Which parts of a model the numbers of classes stand for. */
   private numbering: string | null = null;
   private origins = new Origins();
+  /** By kernel, what it does of the imported graph, in the kernel's words. */
+  private does: Record<string, number[]> = {};
   /** The kernel that was shown of the program before. */
   private carried: Carried | null = null;
   panes: [Pane, Pane] = [pane("fused", "graph"), pane("schedule", "text")];
@@ -44,6 +46,8 @@ export abstract class Fetching extends BaseStore {
   protected graphs = new Map<string, GraphView>();
   protected tables = new Map<string, Links>();
   protected compared = new Map<string, Compared>();
+  /** By branch and kernel, the kernel of that branch that does the same; empty if none does. */
+  protected counterparts = new Map<string, string>();
   protected asked = new Set<string>();
   /** Counts the programs shown: a refusal of what was asked of an earlier one says nothing of this one. */
   private shownNumber = 0;
@@ -65,9 +69,10 @@ export abstract class Fetching extends BaseStore {
     this.graphs.clear();
     this.tables.clear();
     this.compared.clear();
+    this.counterparts.clear();
     this.stages.clear();
     const shown = this.kernels.find(({ name }) => name === this.kernel);
-    if (shown) this.carried = { name: shown.name, calls: this.origins.of(shown.classes), holds: shown.classes.some((number) => this.selected.has(number)) };
+    if (shown) this.carried = { name: shown.name, did: this.does[shown.name] ?? [], holds: shown.classes.some((number) => this.selected.has(number)) };
     this.kernels = [];
   }
 
@@ -148,7 +153,7 @@ export abstract class Fetching extends BaseStore {
       for (const shown of this.panes) if (this.reads(shown)) void this.loadText(shown.layer);
       if (this.panes.some((shown) => shown.mode === "cards")) void this.loadFormulas();
       if (this.panes.some((shown) => shown.mode === "changes")) this.steps.wake();
-      for (const shown of this.panes) if (shown.mode === "compare") void this.loadCompared(shown.layer);
+      for (const shown of this.panes) if (shown.mode === "compare") void this.loadCompared(shown.layer).then(() => this.loadCounterpart());
       if (this.layer("onnx")) void this.loadText("onnx"); // the ladder names its nodes
       void this.loadLinks();
     });
@@ -173,18 +178,20 @@ export abstract class Fetching extends BaseStore {
     if (this.kernels.length || this.refusals.has("kernels")) return;
     await this.once("kernels", async () => {
       this.set(() => (this.waiting = say.frame_a.lowering));
-      const answer = await this.connection.request("kernels").catch((error) => this.refused("kernels", error)).finally(() => this.set(() => (this.waiting = "")));
+      const before = this.carried?.name === this.kernel ? this.carried : null;
+      const answer = await this.connection.request("kernels", before ? { before: before.name, did: before.did } : {}).catch((error) => this.refused("kernels", error)).finally(() => this.set(() => (this.waiting = "")));
       if (!answer) return;
-      const view = answer.view as { kernels: KernelView[]; numbering: string; origins?: number[][] };
+      const view = answer.view as { kernels: KernelView[]; numbering: string; origins?: number[][]; does?: Record<string, number[]>; order?: string[] };
       const origins = new Origins(view.origins);
       if ((this.numbering ?? view.numbering) !== view.numbering) { // numbers of classes are those of a program
         this.reselect(this.selected.size ? origins.within(this.origins.of(this.selected)) : NONE);
       }
       [this.numbering, this.origins] = [view.numbering, origins];
       this.set(() => {
-        const before = this.carried?.name === this.kernel ? this.carried : { name: this.kernel, calls: new Set<number>(), holds: false };
+        const same = before?.name === this.kernel; // else another one was chosen meanwhile
         this.kernels = view.kernels;
-        this.kernel = origins.kernel(view.kernels, before, this.selected); // a name that is kept may be another kernel's
+        this.does = view.does ?? {};
+        this.kernel = follow(view.kernels, same ? view.order ?? [] : [], this.kernel, same && before!.holds, this.selected); // a name that is kept may be another kernel's
       });
       this.tools.findAgain();
       await this.look();
@@ -302,6 +309,20 @@ export abstract class Fetching extends BaseStore {
       const kernel = OF_THE_MODEL.includes(layer) ? "" : this.kernel;
       const view = (await this.connection.request("compare", { layer, kernel, number })).view as ComparedView;
       if (number === this.against) this.set(() => this.compared.set(key, { view, shown: new ShownDifference(view), number }));
+    });
+  }
+
+  /** The kernel of the branch compared with that does what the one shown does; empty if none does. */
+  get counterpart(): string | undefined {
+    return this.counterparts.get(`${this.against} ${this.kernel}`);
+  }
+  private loadCounterpart(): Promise<void> {
+    const [number, kernel] = [this.against, this.kernel];
+    const key = `${number} ${kernel}`;
+    if (!kernel || this.counterparts.has(key)) return Promise.resolve();
+    return this.once(`counterpart ${key}`, async () => {
+      const { beside } = (await this.connection.request("counterpart", { number, kernel })).view as { beside: string };
+      this.set(() => this.counterparts.set(key, beside));
     });
   }
 

@@ -86,17 +86,21 @@ export function Calls({ store }: { store: WorkbenchStore }) {
   const calls = store.tools.callsIn(chosen.layer, chosen.id);
   if (calls.length === 0 || calls.length > 8) return null;
   return html`<section class="wb-place" aria-label=${say.graph.operators}>
-    ${calls.map((call) => html`<${OneCall} key=${callKey(call)} store=${store} call=${call} />`)}</section>`;
+    ${calls.map((call, at) => html`<${OneCall} key=${callKey(call)} store=${store} call=${call} at=${at} />`)}</section>`;
 }
 
-function OneCall({ store, call }: { store: WorkbenchStore; call: CallView }) {
-  const change = (name: string) => (event: Event) => void store.setAttribute(call, name, (event.target as HTMLInputElement).value);
+function OneCall({ store, call, at }: { store: WorkbenchStore; call: CallView; at: number }) {
   const key = callKey(call);
+  const text = (event: Event) => (event.target as HTMLInputElement).value;
+  const { typed } = store.tools; // what is typed stays until it is sent, also over the same call of the next program
+  const field = (name: string) => `${at} ${call.op} ${name}`;
+  const typing = (name: string) => (event: Event) => store.set(() => typed.set(field(name), text(event)));
+  const send = (name: string) => (event: Event) => { typed.delete(field(name)); void store.setAttribute(call, name, text(event)); };
   const turned = (event: Event) => store.tools.turnCall(key, (event.currentTarget as HTMLDetailsElement).open);
   return html`<details open=${store.tools.unfolded.has(key)} onToggle=${turned}><summary><code>${call.op}</code> <span class="wb-muted">${String(call.facts["shape"] ?? "")} ${String(call.facts["dtype"] ?? "")}</span></summary>
     <p class="wb-muted">${call.doc}</p>
-    <dl class="wb-bindings">${call.attributes.map((name) => html`<dt>${name}</dt><dd><input class="wb-field" type="text" aria-label=${say.graph.argument(name, call.op)}
-      title=${say.graph.argumentHelp} value=${String(call.facts[name] ?? "")} disabled=${store.changing} onChange=${change(name)} /></dd>`)}</dl>
+    <dl class="wb-bindings">${call.attributes.map((name) => html`<dt>${name}</dt><dd><input class="wb-field" type="text" aria-label=${say.graph.argument(name, call.op)} title=${say.graph.argumentHelp}
+      value=${typed.get(field(name)) ?? String(call.facts[name] ?? "")} disabled=${store.changing} onInput=${typing(name)} onChange=${send(name)} /></dd>`)}</dl>
     <${WhyNotRow} store=${store} call=${call} />
   </details>`;
 }

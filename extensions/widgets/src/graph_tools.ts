@@ -28,6 +28,8 @@ export class GraphTools {
   private lost: typeof this.chosen = null;
   /** The calls of the chosen box whose attributes are shown. */
   readonly unfolded = new Set<string>();
+  /** What is being typed into attributes of calls, by call and name. */
+  readonly typed = new Map<string, string>();
   /** Why a pass left an operator of the chosen box as it is, once asked. */
   why: WhyNot | null = null;
   /** What a step changed, in words: of the last one that was asked for. */
@@ -55,7 +57,7 @@ export class GraphTools {
   }
 
   choose(layer: string, id: string): void {
-    if (this.chosen?.layer !== layer || this.chosen.id !== id) this.unfolded.clear();
+    if (this.chosen?.layer !== layer || this.chosen.id !== id) { this.unfolded.clear(); this.typed.clear(); }
     this.chosen = { layer, step: this.step(layer), id };
     this.lost = null;
   }

@@ -15,25 +15,17 @@ export class Origins {
     const found = this.byClass.flatMap((own, number) => (own.length > 0 && own.every((call) => calls.has(call)) ? [number] : []));
     return new Set(found);
   }
-
-  /**
-   * The kernel that carries out what another one did: of those that have a part of the selection where that one had, the
-   * one that has most in common with it; of equal ones, and where nothing is known, the one of its name.
-   */
-  kernel(kernels: KernelView[], before: Carried, selected: Classes): string {
-    const told = kernels.map(({ name, classes }) => ({ name, own: this.of(classes), holds: classes.some((number) => selected.has(number)) }));
-    const holding = before.holds ? told.filter(({ holds }) => holds) : [];
-    const scored = (holding.length ? holding : told).map(({ name, own }) => ({ name, score: alike(own, before.calls) + (name === before.name ? 1e-6 : 0) }));
-    const best = scored.reduce((one, other) => (other.score > one.score ? other : one), { name: "", score: 0 });
-    return best.name || (kernels[0]?.name ?? "");
-  }
 }
 
-/** A kernel of the program before: its name, the imported calls that it carried out, whether a selected part was in it. */
-export interface Carried { name: string; calls: Set<number>; holds: boolean }
+/** A kernel of the program before: its name, what the kernel told that it does, whether a selected part was in it. */
+export interface Carried { name: string; did: number[]; holds: boolean }
 
-/** How much two sets have in common, 0 to 1. */
-function alike(one: Set<number>, other: Set<number>): number {
-  const both = [...one].filter((item) => other.has(item)).length;
-  return both / Math.max(1, one.size + other.size - both);
+/**
+ * The kernel to show: of those that have a part of the selection, where the one before had, that which does most of what
+ * that one did (`order`); where nothing is known, the one of its name.
+ */
+export function follow(kernels: KernelView[], order: string[], name: string, holds: boolean, selected: Classes): string {
+  const holding = kernels.filter(({ classes }) => holds && classes.some((number) => selected.has(number)));
+  const among = (holding.length ? holding : kernels).map((kernel) => kernel.name);
+  return [...order, name, ...among].find((one) => among.includes(one)) ?? "";
 }

@@ -90,9 +90,9 @@ export interface WorkbenchView {
   /** Why the session could not follow what a cell did. */
   trouble: ErrorView | null;
 }
-/** What is kept of what was done: what an earlier kernel left, how much of this screen is on disk, what a replay came to. */
+/** What is kept of what was done: what an earlier kernel left (`halted`: how far a restore of it came), how much of this screen is on disk, what a replay came to. */
 export interface ChangesView {
-  offer: { count: number; calls: string[]; when: string; note: string; number: number; of: number } | null;
+  offer: { count: number; calls: string[]; when: string; note: string; number: number; of: number; halted: "" | "begun" | "refused" } | null;
   count: number; trouble: string; told: ToldView;
   /** What drafts are kept by: the notebook and the program. */
   key: string;

@@ -320,8 +320,9 @@ export class WorkbenchStore extends TextEditing {
     this.load();
   }
 
-  /** `beside`: the kernel of the branch beside that does what this one does. */
-  measureBoth = async (beside: string): Promise<void> => {
+  measureBoth = async (): Promise<void> => {
+    const beside = this.counterpart;
+    if (!beside) return;
     await this.measure(this.against, beside);
     await this.measure();
   };

@@ -6,7 +6,8 @@ that may fail; it knows how to say so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
@@ -90,8 +91,19 @@ class Machine:
         self.steps = 0
         self.races: list[Race] = []
         self.bytes = 0
-        """What elements take: those given, and those of the buffers allocated last at each place."""
+        """What elements take: those given, and in each call under way those of the buffers made last at each place."""
         self._bytes_at: dict[int, int] = {}
+        """Of the call that runs, by the place."""
+
+    @contextmanager
+    def called(self) -> Generator[None, None, None]:
+        """A call of another function: its buffers live until it returns."""
+        around, self._bytes_at = self._bytes_at, {}
+        try:
+            yield
+        finally:
+            self.bytes -= sum(self._bytes_at.values())
+            self._bytes_at = around
 
     def allocate(self, site: Site, count: int) -> list[Any]:
         """The elements of a buffer, none of them written.  Raises E-LIMIT before there are too many."""

@@ -114,7 +114,7 @@ class _Checker:
 
     def _walk(self, expr: n.PrimExpr, guard: n.PrimExpr, loops: tuple[n.Var, ...], found: list[t.Stmt]) -> None:
         """Checks of the loads in `expr`, inner ones first; a load is made only where `guard` holds."""
-        seen: set[tuple[int, int, int]] = set()
+        seen: dict[tuple[int, int, int], object] = {}  # with what the identities are of: no other things get them
         stack: list[tuple[Any, n.PrimExpr, Lets, bool]] = [(expr, guard, (), False)]
         while stack:
             current, condition, lets, expanded = stack.pop()
@@ -127,7 +127,7 @@ class _Checker:
             key = (id(current), id(condition), id(lets))
             if not isinstance(current, n.PrimExpr) or key in seen:
                 continue
-            seen.add(key)
+            seen[key] = condition, lets
             if isinstance(current, t.BufferLoad) or (isinstance(current, n.Call) and current.op == "index_within"):
                 stack.append((current, condition, lets, True))
             stack.extend((part, under, around, False) for part, under, around in _parts(current, condition, lets))

@@ -9,6 +9,10 @@ class Changes:
     other_passes = "they were made on other passes or another target"
     no_change = "it changes nothing here"
     branch_is_missing = "it was done on a branch that is missing"
+    in_part = "these changes were restored in part"
+    rest = "restore the rest or discard it, then look at other ones"
+    changed_since = "something was changed since these were restored: what was refused belongs before it"
+    go_back = "undo what was changed since, then restore; or discard these and do them by hand"
     not_followed = "what follows on it is not done"
     of_another_user = "it is owned by another user, or others may write to it"
 

@@ -1,0 +1,85 @@
+"""A kernel in two branches: the page compares, measures and goes on with the one that does the same, by any name."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+from playwright.sync_api import Locator, expect
+
+import workbench as wb
+from tests.browser.harness import Harness
+from workbench import relay
+from workbench.ui.workbench import Workbench
+
+NAME = "fused_nn_conv2d_clip"
+
+
+def clipped(*limits: float) -> relay.Function:
+    """Equal convolutions with a clip behind each, then the other order of axes."""
+    weights = relay.const(np.ones((4, 4, 3, 3), np.float32))
+    y = x = relay.var("x", shape=(1, 4, 8, 8))
+    for limit in limits:
+        y = relay.clip(relay.nn.conv2d(y, weights, padding=(1, 1)), a_min=0.0, a_max=limit)
+    return relay.Function([x], relay.transpose(y, axes=(0, 2, 3, 1)))
+
+
+def comparing(harness: Harness, one: wb.Session, shown: wb.Session, kernel: str) -> Locator:
+    """A pane that shows the fused graph of a session beside that of another one."""
+    screen = Workbench(one)
+    screen.session = shown
+    harness.show(screen)
+    page = harness.page
+    page.get_by_role("navigation", name="Layers").get_by_role("button", name="Fused").click()
+    page.get_by_role("region", name="pane B").get_by_role("combobox", name="Kernel").select_option(kernel)
+    pane = page.get_by_role("region", name="pane A")
+    pane.get_by_role("button", name="Compare").click()
+    beside = pane.get_by_role("combobox", name="Branch to compare with")
+    beside.select_option(str(list(shown.branches).index(one)))
+    expect(pane.get_by_role("status")).to_have_text("not measured → not measured")
+    return pane
+
+
+def measured(harness: Harness) -> list[dict[str, Any]]:
+    return [message["args"] for message in harness.asked if message["op"] == "measure"]
+
+
+def test_both_kernels_are_measured_that_do_the_same_whatever_the_layer_shown(harness: Harness) -> None:
+    """Of graphs, the kernel of the same name was measured in the other branch, which was another one."""
+    session = wb.open(clipped(6.0, 6.0, 5.0))
+    edited = session.edit(relay=session.relay.script().replace("a_max=6.0", "a_max=3.0", 1))
+    pane = comparing(harness, session, edited, f"{NAME}_2")
+    expect(pane.locator("code", has_text=re.compile(f"^{NAME}_1$"))).to_be_visible()
+    pane.get_by_role("button", name="Measure both").click()
+    expect(pane.get_by_role("status")).to_contain_text(re.compile(r"[µm]s → .*[µm]s"), timeout=20_000)
+    assert measured(harness) == [{"kernel": f"{NAME}_1", "number": 0}, {"kernel": f"{NAME}_2", "number": 1}]
+
+
+def test_what_no_kernel_of_the_other_branch_does_is_not_measured(harness: Harness) -> None:
+    """The kernel of the same name was, or there was none."""
+    session = wb.open(clipped(6.0))
+    text = session.relay.script()
+    without = re.sub(r"v1 = fused_transpose\(v0\)\s+return v1", "return v0", text)
+    assert without != text
+    pane = comparing(harness, session.edit(relay=without), session, "fused_transpose")
+    both = pane.get_by_role("button", name="Measure both")
+    expect(both).to_be_disabled()
+    expect(both).to_have_attribute("title", "No kernel of that branch does this.")
+    expect(pane.get_by_text("No kernel of that branch does this.")).to_be_visible()
+    pane.page.get_by_role("region", name="pane B").get_by_role("combobox", name="Kernel").select_option(NAME)
+    expect(both).to_be_enabled()
+    assert measured(harness) == []
+
+
+def test_the_kernel_read_stays_the_convolution_when_its_clip_leaves_it(harness: Harness) -> None:
+    """The page went on to the clip: the convolution's kernel serves two calls then, and calls counted alike."""
+    harness.show(Workbench(wb.open(clipped(6.0, 5.0)), at=f"A=fused.graph&B=schedule.text&in=A&kernel={NAME}"))
+    page = harness.page
+    kernel = page.get_by_role("region", name="pane B").get_by_role("combobox", name="Kernel")
+    expect(kernel).to_have_value(NAME)
+    page.get_by_role("navigation", name="Layers").get_by_role("button", name="Relay").click()
+    page.get_by_role("listbox", name="Steps").get_by_role("option", name="FuseOps").click()
+    page.get_by_role("button", name="Leave out").click()
+    harness.push()
+    expect(kernel).to_have_value("fused_nn_conv2d")
