@@ -40,8 +40,7 @@ def convolution(op: Any, lanes: int, data: Expr, weight: Expr) -> Expr | Failure
         return refusal
     out, inner = (_shape(weight)[kernel.index_of(letter)] for letter in "OI")
     each = out // op.groups
-    by_lane = each == inner == 1 and op.data_layout == "NHWC"  # a channel a lane, and they lie side by side
-    whole = op.groups == 1 or each % lanes == 0 or by_lane
+    whole = op.groups == 1 or each % lanes == 0
     plain = op.data_layout == "NCHW" and op.kernel_layout == "OIHW"
     found = f"{op.groups} groups of {each}"
     refusal = _first([

@@ -91,8 +91,7 @@ CASES = {
     "channels last": (channels_last((3, 3, 3, 8), True, padding=1), {"blocks"}),
     "channels last, filled up": (channels_last((1, 2, 3, 6), True, strides=2), {"blocks"}),
     "channels last, variable": (channels_last((3, 3, 3, 8), False, padding=1, dilation=2), {"blocks"}),
-    "channels last, depthwise": (depthwise_last(8), {"blocks"}),
-    "channels last, depthwise, filled up": (depthwise_last(6), {"blocks"}),
+    "channels last, depthwise": (depthwise_last(8), set()),
     "variable": (variable((2, 3, 9, 7), (8, 3, 3, 3), relay.nn.conv2d, padding=1), {"blocks"}),
     "variable, broken groups": (
         variable((2, 6, 9, 7), (10, 3, 3, 3), relay.nn.conv2d, groups=2), {"blocks", "filled"},
