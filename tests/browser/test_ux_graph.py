@@ -267,6 +267,12 @@ def test_what_is_typed_into_an_attribute_stays_when_something_arrives(browser: B
         field.press("Enter")
         expect(shown.page.locator(".wb-last-call")).to_contain_text("a_max=5.25")
         assert shown.screen.session["FuseOps"].program["main"].script().count("a_max=5.25") == 1
+        expect(field).to_be_enabled()
+        field.fill("7")
+        field.fill("5.25")  # as it is: nothing is being typed any more
+        field.press("Tab")
+        shown.button("Undo", exact=True).click()
+        expect(field).to_have_value("6")
 
 
 def test_ux_11_an_attribute_that_does_not_fit_is_refused(shown: Shown) -> None:

@@ -94,13 +94,15 @@ function OneCall({ store, call, at }: { store: WorkbenchStore; call: CallView; a
   const text = (event: Event) => (event.target as HTMLInputElement).value;
   const { typed } = store.tools; // what is typed stays until it is sent, also over the same call of the next program
   const field = (name: string) => `${at} ${call.op} ${name}`;
-  const typing = (name: string) => (event: Event) => store.set(() => typed.set(field(name), text(event)));
-  const send = (name: string) => (event: Event) => { typed.delete(field(name)); void store.setAttribute(call, name, text(event)); };
+  const fact = (name: string) => String(call.facts[name] ?? "");
+  const typing = (name: string) => (event: Event) => store.set(() => void (text(event) === fact(name) ? typed.delete(field(name)) : typed.set(field(name), text(event))));
+  const send = (name: string) => (event: Event) => void (typed.delete(field(name)) && store.setAttribute(call, name, text(event)));
+  const entered = (name: string) => (event: KeyboardEvent) => void (event.key === "Enter" && send(name)(event)); // a field made anew knows of no change
   const turned = (event: Event) => store.tools.turnCall(key, (event.currentTarget as HTMLDetailsElement).open);
   return html`<details open=${store.tools.unfolded.has(key)} onToggle=${turned}><summary><code>${call.op}</code> <span class="wb-muted">${String(call.facts["shape"] ?? "")} ${String(call.facts["dtype"] ?? "")}</span></summary>
     <p class="wb-muted">${call.doc}</p>
     <dl class="wb-bindings">${call.attributes.map((name) => html`<dt>${name}</dt><dd><input class="wb-field" type="text" aria-label=${say.graph.argument(name, call.op)} title=${say.graph.argumentHelp}
-      value=${typed.get(field(name)) ?? String(call.facts[name] ?? "")} disabled=${store.changing} onInput=${typing(name)} onChange=${send(name)} /></dd>`)}</dl>
+      value=${typed.get(field(name)) ?? fact(name)} disabled=${store.changing} onInput=${typing(name)} onChange=${send(name)} onKeyDown=${entered(name)} /></dd>`)}</dl>
     <${WhyNotRow} store=${store} call=${call} />
   </details>`;
 }
