@@ -7,16 +7,18 @@ import math
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import workbench as wb
-from workbench import relay
-from workbench.core.code_key import code_key, without_key
+from workbench import relay, te
+from workbench.core.code_key import code_key, reads_environment, without_key
 from workbench.core.limits import limits
-from workbench.core.transform import PASSES
+from workbench.core.transform import PASSES, Sequential
+from workbench.relay.ir.operator import OPERATORS
 
 
 def ran(text: str) -> Any:
@@ -121,15 +123,18 @@ READS: dict[str, tuple[str, Callable[[pytest.MonkeyPatch, int], None]]] = {
 
 
 @pytest.mark.parametrize("name", READS)
-def test_what_code_reads_around_it_is_of_its_key(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_code_reads_around_it_is_told(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the key; of what may read any variable, that it may: its key is the same whatever they say."""
     text, change = READS[name]
     monkeypatch.setattr(builtins, "test_getenv", os.getenv, raising=False)
     keys: list[str] = []
+    anything = reads_environment(ran(text))
     for value in (2, 5, 2):
         change(monkeypatch, value)
-        assert without_key(ran(text)) == ()
+        assert without_key(ran(text)) == () and reads_environment(ran(text)) == anything
         keys.append(code_key(ran(text)))
-    assert keys[0] == keys[2] != keys[1]
+    assert keys[0] == keys[2] and (keys[0] == keys[1]) == anything
+    assert not anything or change in (set_variable, set_whether)
 
 
 ONE = {
@@ -147,7 +152,7 @@ def test_other_variables_of_the_environment_make_no_difference(name: str, monkey
     function = ran(ONE[name])
     before = code_key(function)
     monkeypatch.setenv("WB_TEST_OTHER", "1")
-    assert code_key(function) == before
+    assert code_key(function) == before and not reads_environment(function)
 
 
 def test_keys_are_the_same_in_another_process_with_another_environment() -> None:
@@ -164,25 +169,153 @@ def test_keys_are_the_same_in_another_process_with_another_environment() -> None
     assert other.stdout.split() == [code_key(ran(text))] * 2
 
 
-def test_a_pass_that_reads_the_environment_runs_again_when_it_says_something_else(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+CELL = """
+import os, numpy as np
+from workbench import relay
+from workbench.core.transform import function_pass
+
+def flag(name): return os.environ.get(name, "none")
+
+@function_pass(opt_level=1, name="%s")
+def f(func, mod, ctx):
+    factor = relay.const(np.float32(%s))
+    return relay.Function(func.params, relay.multiply(func.body, factor))
+"""
+READ = {"named": "os.environ['WB_TEST_SCALE']", "any": "flag('WB_TEST_SCALE')"}
+ONES = {"x": [1.0, 1.0]}
+
+
+@pytest.fixture(autouse=True)
+def forget_passes() -> Iterator[None]:
+    yield
+    PASSES.remove("EnvironScale")
+
+
+def opened() -> Any:
     x = relay.var("x", shape=(2,))
-    cell = (
-        "import os, numpy as np\nfrom workbench import relay\nfrom workbench.core.transform import function_pass\n"
-        "@function_pass(opt_level=1, name='EnvironScale')\ndef f(func, mod, ctx):\n"
-        "    factor = relay.const(np.float32(os.environ['WB_TEST_SCALE']))\n"
-        "    return relay.Function(func.params, relay.multiply(func.params[0], factor))\n"
-    )
-    given = {"x": [1.0, 1.0]}
-    chosen = ran(cell)
-    session = wb.open(relay.Function([x], x))
+    return wb.open(relay.Function([x], x))
+
+
+def scaled(session: Any) -> float:
+    return float(session.run(ONES)["output_0"][0])
+
+
+@pytest.mark.parametrize("read", READ)
+def test_a_pass_that_reads_the_environment_runs_again_when_it_says_something_else(
+    read: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = ran(CELL % ("EnvironScale", READ[read]))
+    session = opened()
     monkeypatch.setenv("WB_TEST_SCALE", "2")
     doubled = session.rerun(insert={"InferType": chosen})
-    assert doubled.run(given)["output_0"].tolist() == [2, 2]
+    assert scaled(doubled) == 2
     monkeypatch.setenv("WB_TEST_SCALE", "5")
     for again in (doubled.reload(), session.rerun(insert={"InferType": chosen})):
-        assert again.run(given)["output_0"].tolist() == [5, 5]
+        assert scaled(again) == 5
     monkeypatch.setenv("WB_TEST_SCALE", "2")
-    assert doubled.reload().run(given)["output_0"].tolist() == [2, 2]
-    PASSES.remove("EnvironScale")
+    assert scaled(doubled.reload()) == 2
+
+
+def test_other_variables_refuse_no_step_of_a_pass_that_may_read_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Some imports set one, and each kernel of Jupyter has a JPY_PARENT_PID of its own."""
+    monkeypatch.setenv("WB_TEST_SCALE", "2")
+    doubled = opened().rerun(insert={"InferType": ran(CELL % ("EnvironScale", READ["any"]))})
+    state = doubled.actions, doubled.history.users_keys(doubled.actions)
+    monkeypatch.setenv("WB_TEST_OTHER", "1")
+    assert scaled(doubled) == 2
+    doubled.save(str(tmp_path / "s.wb.json"))
+    monkeypatch.setenv("WB_TEST_OTHER", "2")
+    back = wb.open(str(tmp_path / "s.wb.json"))
+    assert scaled(back) == scaled(doubled) == 2
+    assert [one.key for one in back.actions] == [one.key for one in state[0]]
+    assert not any(back.history.users_keys(back.actions)) and not any(state[1])
+
+
+def test_a_pass_that_sets_variables_runs_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("WB_TEST_SCALE", raising=False)
+    chosen = ran(CELL % ("EnvironScale", "os.environ.setdefault(ctx and 'WB_TEST_SCALE', '3')"))
+    session = opened().rerun(insert={"InferType": chosen})
+    after = session["EnvironScale"].after
+    assert session["EnvironScale"].after is after and scaled(session) == 3
+    monkeypatch.setenv("WB_TEST_OTHER", "1")
+    assert session["EnvironScale"].after is not after
+
+
+def test_a_pass_that_failed_by_the_environment_runs_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WB_TEST_SCALE", "many")
+    session = opened().rerun(insert={"InferType": ran(CELL % ("EnvironScale", READ["any"]))})
+    with pytest.raises(wb.WorkbenchError, match="E-PASS-FAILED"):
+        session.run(ONES)
+    monkeypatch.setenv("WB_TEST_SCALE", "4")
+    assert scaled(session) == 4
+
+
+def test_passes_that_a_pass_is_made_of_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WB_TEST_SCALE", "2")
+    inner = ran(CELL % ("EnvironScale", READ["any"]))
+    session = opened().rerun(insert={"InferType": Sequential([inner, inner])})
+    assert scaled(session) == 4
+    monkeypatch.setenv("WB_TEST_SCALE", "3")
+    assert scaled(session.reload()) == 9
+
+
+LOOPS = """
+import os
+from workbench.core.transform import function_pass
+from workbench.tir.nodes import PrimFunc
+
+def flag(name): return os.environ.get(name, "none")
+
+@function_pass(opt_level=0, name="Simplify", applies_to=PrimFunc)
+def f(func, mod, ctx): return func.replace(attrs=func.attrs.set("note", flag("WB_TEST_SCALE")))
+"""
+
+
+def test_what_is_kept_by_function_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    a = te.placeholder((8,), name="A")
+    session = wb.open([a, te.compute((8,), lambda i: a[i] * 2.0, name="B")]).rerun(replace={"Simplify": ran(LOOPS)})
+    for value in ("2", "5", "2"):
+        monkeypatch.setenv("WB_TEST_SCALE", value)
+        assert session.reload()["Simplify"].after["main"].attrs["note"] == value
+
+
+def test_an_operator_that_may_read_any_variable_is_the_same_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A file's steps hold its key."""
+    monkeypatch.setenv("WB_TEST_SCALE", "2")
+    ran(OPERATOR)
+    try:
+        x = relay.var("x", shape=(2,))
+        session = wb.open(relay.Function([x], relay.Call(OPERATORS["test.environ"](), [x])))
+        assert scaled(session) == 2
+        session.save(str(tmp_path / "s.wb.json"))
+        monkeypatch.setenv("WB_TEST_OTHER", "1")
+        back = wb.open(str(tmp_path / "s.wb.json"))
+        assert scaled(back) == 2
+        monkeypatch.setenv("WB_TEST_SCALE", "5")
+        assert scaled(session) == scaled(back) == scaled(session.reload()) == 5
+    finally:
+        OPERATORS.remove("test.environ")
+
+
+OPERATOR = """
+import os
+from workbench.arith import build
+from workbench.relay.ir.operator import Fusion, Operator, operator
+from workbench.topi.emit import elementwise
+
+def flag(name): return os.environ.get(name, "none")
+
+@operator("test.environ", override=True)
+class f(Operator):
+    fusion = Fusion.ELEMWISE
+
+    def infer(self, data):
+        return data
+
+    def compute(self, data):
+        return elementwise(self, lambda x: x * build.const(float(flag("WB_TEST_SCALE")), x.dtype), data)
+"""

@@ -6,12 +6,16 @@ Every kernel here that would do harm would end the process of the tests, or writ
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 import re
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -195,6 +199,38 @@ def test_a_program_opened_from_a_schedule_of_it_is_tried(moved: bool) -> None:
         with pytest.raises(WorkbenchError, match="E-EDIT-HARM"):
             WAYS[way](session)
     np.testing.assert_array_equal(session.edit(tir={"main": harmless}, at="Import").run({"A": X})["C"], X + 1)
+
+
+AS_SAVED: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "as it is": lambda document: None,
+    "by an earlier version": lambda document: document.pop("by_hand", 0),
+}
+
+
+@pytest.mark.parametrize("way", AS_SAVED)
+def test_a_saved_session_of_a_schedule_of_it_is_tried(way: str, tmp_path: Path) -> None:
+    """It ran untried, and ended this process; a child runs it."""
+    path = tmp_path / "s.wb.json"
+    wb.open(add_one().edit(tir={"main": str(by_data())}, at="Import").schedule("main", default=False)).save(str(path))
+    wb.open(str(path)).save(str(path))
+    document = json.loads(path.read_text())
+    AS_SAVED[way](document)
+    path.write_text(json.dumps(document))
+    program = (
+        "import resource, sys, numpy as np, workbench as wb\nresource.setrlimit(resource.RLIMIT_CORE, (0, 0))\n"
+        "for s in (wb.open(sys.argv[1]), wb.open(sys.argv[1]).reload()):\n"
+        "    try: s.run({'A': np.arange(8, dtype=np.float32)})\n"
+        "    except wb.WorkbenchError as error: print(error.code)\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", program, path], capture_output=True, text=True, timeout=50)
+    assert (ran.returncode, ran.stdout.split()) == (0, ["E-EDIT-HARM"] * 2), ran.stderr
+
+
+def test_a_saved_session_of_an_honest_schedule_is_not_tried(tmp_path: Path, children: list[Any]) -> None:
+    path = str(tmp_path / "s.wb.json")
+    wb.open(split(add_one().schedule("main", default=False))).save(path)
+    np.testing.assert_array_equal(wb.open(path).run({"A": X})["C"], X + 1)
+    assert not children
 
 
 def test_offsets_that_fit_no_made_up_number_are_told_and_can_be_run() -> None:

@@ -14,7 +14,7 @@ from tests.ui.test_changes import facts, fresh, of_matmul, split, step_id
 from tests.ui.test_changes_branches import changed_on_disk, names
 from tests.ui.test_changes_offers import of_earlier_times
 from workbench.core.transform import PASSES
-from workbench.ui.changes_store import packed, unpacked
+from workbench.ui.changes_store import ChangesStore, packed, unpacked
 from workbench.ui.workbench import Workbench
 
 pytestmark = pytest.mark.usefixtures("kept_here")
@@ -262,3 +262,70 @@ def changed_on_disk_of(path: Path) -> None:
     assert document is not None
     document["entries"][0]["args"]["selection"] = "l:C:9"
     path.write_bytes(packed(document))
+
+
+# --- what a cell does again, and a person had taken back ---
+
+
+def with_a_cells_move() -> Workbench:
+    """A screen whose cell reorders the loops."""
+    screen = of_matmul()
+    ask(screen, "schedule.open", kernel="main")
+    i, j, k = screen.schedule.get_loops("C")
+    screen.schedule.reorder(k, i, j)
+    ask(screen, "open")
+    return screen
+
+
+def test_a_cells_move_that_was_taken_back_is_there_again_before_all_is_done_anew(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As many changes were in force as before the first restore: nothing was taken back, and each was done twice."""
+    first = with_a_cells_move()
+    ask(first, "pipeline.undo")
+    split(first)
+    ask(first, "schedule.apply", kernel="main", primitive="parallel", selection="l:C:0")
+    changed_on_disk(tmp_path, 3, {"kernel": "main", "primitive": "parallel", "selection": "l:C:9", "arguments": {}})
+    restarted(monkeypatch)
+    second = with_a_cells_move()
+    assert facts(second)["offer"]
+    came = []
+    for _ in range(3):
+        told = ask(second, "changes.restore")
+        came.append((told, second.code, ask(second, "open")["calls"], len(second._changes._record.entries)))
+    assert came[0] == came[1] == came[2] and told["restored"] == 1 and second.code.count("sch.split") == 1
+
+
+# --- the disk is full ---
+
+
+def test_what_is_left_is_not_discarded_while_what_was_restored_of_it_cannot_be_kept(
+    monkeypatch: pytest.MonkeyPatch, cell: type, tmp_path: Path
+) -> None:
+    """The file was removed that held it, and nothing else did."""
+    with_my_pass(cell)
+    restarted(monkeypatch)
+    second = Workbench(fresh())
+    assert facts(second)["offer"] and ask(second, "changes.restore")["left"] == 1
+    (path,) = (tmp_path / "cache" / "changes-1").iterdir()
+    with monkeypatch.context() as full:
+        full.setattr(ChangesStore, "save", lambda *given: "No space left on device")
+        error = refused(second, "changes.discard")
+        assert "No space left on device" in error["found"] and "discard" in error["fix"]
+        assert path.exists() and facts(second)["offer"]["halted"] == "refused"
+        assert facts(second)["trouble"] == "" and facts(second)["count"] == 2, "they are kept with what is offered"
+    ask(second, "changes.discard")
+    assert facts(second)["offer"] is None and not path.exists()
+    third = Workbench(fresh())
+    assert facts(third)["offer"]["count"] == 2 and ask(third, "changes.restore")["exact"]
+
+
+def test_where_nothing_is_to_be_kept_any_more_no_trouble_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was told until something was saved, though nothing was left that could get lost."""
+    screen = of_matmul()
+    with monkeypatch.context() as full:
+        full.setattr(ChangesStore, "save", lambda *given: "No space left on device")
+        split(screen)
+        assert facts(screen)["trouble"]
+    ask(screen, "pipeline.undo")
+    assert facts(screen)["trouble"] == ""

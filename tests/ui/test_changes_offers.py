@@ -8,12 +8,18 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import onnx
 import pytest
 
+import workbench as wb
+from tests.driver.programs import small_model
 from tests.ui.asking import ask, refused, restarted
-from tests.ui.test_changes import facts, of_matmul, split
+from tests.ui.test_changes import facts, fresh, of_matmul, save_with_other_weights, split, step_id
+from tests.ui.test_changes_branches import changed_on_disk
 from workbench.core import host
+from workbench.ui import changes_offers
 from workbench.ui.changes_store import packed, unpacked
+from workbench.ui.workbench import Workbench
 
 pytestmark = pytest.mark.usefixtures("kept_here")
 
@@ -152,3 +158,61 @@ def test_changes_of_another_notebook_are_offered_there(monkeypatch: pytest.Monke
     (tmp_path / "one.ipynb").rename(tmp_path / "two.ipynb")
     monkeypatch.setenv("JPY_SESSION_NAME", str(tmp_path / "two.ipynb"))
     assert facts(of_matmul())["offer"] is not None
+
+
+def test_changes_of_another_version_are_offered_after_those_of_this_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """One change on the new version, and they were offered no more, nor what was restored of them."""
+    model, path = small_model(), str(tmp_path / "net.onnx")
+    onnx.save(model, path)
+
+    def opened() -> Workbench:
+        return Workbench(wb.open(path))
+
+    def left_out(screen: Workbench, *labels: str) -> None:
+        for label in labels:
+            ask(screen, "pipeline.without", step=step_id(screen, label))
+
+    left_out(opened(), "FoldScaleAxis", "SimplifyExpr")
+    changed_on_disk(tmp_path, 1, {"step": "gone"})
+    restarted(monkeypatch)
+    save_with_other_weights(model, tmp_path / "net.onnx")
+    one, other = opened(), opened()
+    assert facts(other)["offer"]["note"] and ask(other, "changes.restore")["left"] == 1
+    left_out(one, "FuseOps")
+
+    changes_offers._HOLDERS.clear()  # the kernel was restarted
+    later = opened()
+    offer = facts(later)["offer"]
+    assert (offer["calls"], offer["note"], offer["of"]) == (["s = s.without('FuseOps')"], "", 2)
+    later = opened()
+    assert facts(later)["offer"]["calls"] == offer["calls"], "the cell was run again: it takes over the same"
+    ask(later, "changes.another")
+    offer = facts(later)["offer"]
+    assert offer["note"] == "they were made on another version of net.onnx" and (offer["number"], offer["of"]) == (2, 2)
+    assert ask(later, "changes.restore")["restored"] == 1
+
+
+def test_discarding_leaves_what_was_made_on_other_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be another cell's, whose screen is not open yet."""
+
+    def opened(*without: str) -> Workbench:
+        session = fresh()
+        for label in without:
+            session = session.without(label)
+        return Workbench(session)
+
+    for without in (("FuseOps",), ()):
+        screen = opened(*without)
+        ask(screen, "pipeline.without", step=step_id(screen, "FoldScaleAxis"))
+    for path in (tmp_path / "cache" / "changes-1").iterdir():  # of two processes
+        document = unpacked(path.read_bytes())
+        assert document is not None
+        path.write_bytes(packed({**document, "process": {**document["process"], "number": str(document["at"])}}))
+    restarted(monkeypatch)
+    screen = opened()
+    assert facts(screen)["offer"]["note"] == "" and facts(screen)["offer"]["of"] == 2
+    ask(screen, "changes.discard")
+    offer = facts(opened("FuseOps"))["offer"]
+    assert (offer["count"], offer["note"], offer["of"]) == (1, "", 1)

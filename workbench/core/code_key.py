@@ -5,9 +5,9 @@ the values it closes over, its defaults, and the globals it names: numbers, cont
 methods, instances with their state, functions with their attributes, helpers in this or another module of the user,
 attributes of such modules.  What a library brings (Python, installed packages, the workbench) counts by name, and so
 do functions and classes in its modules; but numbers and texts there, and what a user has put there or among Python's
-own names, count as they are, and so do `wb.limits` and what is read of the environment: one variable where the code
-names it, else the whole.  An object of a library says itself what it consists of (`Keyed`), or by the way in which it
-is copied.
+own names, count as they are, and so do `wb.limits` and variables of the environment that the code names; of what may
+read any of them, `reads_environment` says so.  An object of a library says itself what it consists of (`Keyed`), or by
+the way in which it is copied.
 
 >>> code_key(lambda x: x + 1) == code_key(lambda x: x + 1)
 True
@@ -77,13 +77,20 @@ class HeldKey:
 
     key: str
     held: tuple[Any, ...]
+    reads_environment: bool = False
+    """Whether variables count that are not in the key."""
 
 
 def held_key(value: Any) -> HeldKey:
     """The key of a value among those of this process: one that cannot be told apart counts by its identity."""
     walk = _Walk(value, by_identity=True)
     told = f" (reads {walk.nameless[0]}, which cannot be compared)" if walk.nameless else ""
-    return HeldKey(walk.key + told, tuple(walk.unkeyed))
+    return HeldKey(walk.key + told, tuple(walk.unkeyed), walk.reads_environment)
+
+
+def reads_environment(function: Any) -> bool:
+    """Whether a function may read any variable of the environment: the key counts only those that its code names."""
+    return _Walk(function).reads_environment
 
 
 def without_key(function: Any) -> tuple[str, ...]:
@@ -97,6 +104,7 @@ class _Walk:
     def __init__(self, root: Any, by_identity: bool = False) -> None:
         self.nameless: list[str] = []
         self.unkeyed: list[Any] = []
+        self.reads_environment = False
         self._digest = hashlib.sha256()
         self._numbers: dict[int, int] = {}
         self._held: list[Any] = []  # so that no other value gets the identity of one met before
@@ -123,6 +131,7 @@ class _Walk:
                 self._stack.clear()
                 value = self._held[0]
                 raise _NoKey(f"more than {MOST_VALUES:,} values")
+            self.reads_environment |= isinstance(value, type(os.environ))
             name, take = _way(type(value))
             text, parts = take(value)
         except _NoKey as reason:
@@ -230,8 +239,8 @@ def _held_by(function: object) -> list[Any]:
 
 
 def _environment(value: Any) -> Taken:
-    """The whole of it, in the order of its names."""
-    return "", [part for item in sorted(value.items()) for part in item]
+    """What it says is no part of what reads it: `reads_environment`."""
+    return "", ()
 
 
 def _slot(value: Any) -> Taken:

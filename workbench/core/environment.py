@@ -4,7 +4,9 @@
 
 One variable counts where the code names it as a constant, in the access itself: ``os.environ["X"]``, `"X" in environ`,
 ``g("X", 1)`` where `g` is `os.getenv`.  After any other access (a name that is computed or handed over, a function
-within one that is given `environ`) the whole environment counts: too much only runs a pass again.
+within one that is given `environ`) it may read anything: that is no part of what the function is, since other
+variables change at any time and from process to process, but a result of it is used again only while the whole
+environment is what it was (`core.reliance`): too much only runs a pass again.
 """
 
 from __future__ import annotations

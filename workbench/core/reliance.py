@@ -6,6 +6,8 @@
     relied.holds()                # False once an operator that was looked up has been defined anew
     relied.users                  # {"operator my.op": "5f0c..."}: what is not the workbench's own, by code key
 
+What may read any variable of the environment relies on the whole of it: this is noted beside it, and in no file.
+
 A table notes each name that is looked up in it, before it answers, also one that it has not; objects of users' classes
 that a program holds (its operators) are noted by who walks it.  What the workbench declares itself never changes and
 has no key, so that the names of its own entries are kept without one, in case that something is put before them.
@@ -13,6 +15,7 @@ has no key, so that the names of its own entries are kept without one, in case t
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -54,7 +57,19 @@ class InProgram:
         return self.entry
 
 
+@dataclass(frozen=True)
+class Environment:
+    """The source of all variables of the environment."""
+
+    kind = "environment"
+
+    def user_entry(self, name: str) -> Any:
+        """Names and values."""
+        return tuple(sorted(os.environ.items()))
+
+
 Lookup = tuple[Source, str]
+_ENVIRONMENT: Final[Lookup] = Environment(), EVERY
 
 
 @dataclass(frozen=True)
@@ -115,7 +130,7 @@ class Reliance:
     def holds(self, now: Now | None = None) -> bool:
         """Whether all of it says the same now."""
         moment = _changes[0]
-        if self._held_at == moment and not self.users:
+        if self._held_at == moment and not self.keys:
             return True  # what users wrote may read something that changes by itself, what the workbench did may not
         now = now or Now()
         held = all(now.found(lookup).key == found.key for lookup, found in self.lookups.items())
@@ -124,10 +139,15 @@ class Reliance:
         return held
 
     @cached_property
-    def users(self) -> Mapping[str, str]:
-        """The keys of what users entered, by kind and name."""
+    def keys(self) -> Mapping[str, str]:
+        """The keys of all that may change by itself, by kind and name."""
         named = sorted((_named(lookup), found.key) for lookup, found in self.lookups.items())
         return {name: key for name, key in named if key}
+
+    @cached_property
+    def users(self) -> Mapping[str, str]:
+        """Of these, the keys of what users entered: they hold in another process."""
+        return {name: key for name, key in self.keys.items() if name != _named(_ENVIRONMENT)}
 
 
 def _named(lookup: Lookup) -> str:
@@ -148,8 +168,11 @@ class Recording:
 
     def note(self, lookup: Lookup) -> None:
         """What is there when it is looked up for the first time."""
-        if lookup not in self.lookups:
-            self.lookups[lookup] = self._now.found(lookup)
+        if lookup in self.lookups:
+            return
+        found = self.lookups[lookup] = self._now.found(lookup)
+        if found.held is not None and found.held.reads_environment:
+            self.note(_ENVIRONMENT)
 
     def settled(self) -> Reliance:
         """What was read so far, as it was when it was looked up first.
@@ -191,6 +214,11 @@ def note(source: Source, name: str) -> None:
     active = _active.get()
     if active is not None:
         active.note((source, name))
+
+
+def note_environment() -> None:
+    """Say that any variable of the environment may have been read."""
+    note(*_ENVIRONMENT)
 
 
 def note_again(relied: Reliance) -> None:

@@ -18,9 +18,9 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from . import progress
+from . import progress, reliance
 from .arguments import items
-from .code_key import code_key, without_key
+from .code_key import code_key, reads_environment, without_key
 from .code_names import Keyed, is_own
 from .errors import InternalError, WorkbenchError, nearest
 from .module import IRModule
@@ -121,12 +121,8 @@ class Pass(Keyed):
 
         made = self._checked(completed, mod)
         if not isinstance(made, IRModule):
-            raise WorkbenchError(
-                "E-PASS-RESULT",
-                f"pass {self.name} must return an IRModule",
-                found=type(made).__name__,
-                kept="the module",
-            )
+            message = f"pass {self.name} must return an IRModule"
+            raise WorkbenchError("E-PASS-RESULT", message, found=type(made).__name__, kept="the module")
         return mod if made.state is mod.state else made
 
     def _checked(self, run: Callable[[], Any], mod: IRModule) -> Any:
@@ -144,6 +140,9 @@ class Pass(Keyed):
                 kept="the module before the pass",
                 partial=mod,
             ) from error
+        finally:  # afterwards, so that a variable that it sets itself does not make it run again
+            if not is_own(defined_in(self)) and reads_environment(self.function):
+                reliance.note_environment()
 
     def _completed(self, made: Any, before: IRModule) -> None:
         """Let each function that the pass changed find what it must know of itself (a relay function: its types)."""

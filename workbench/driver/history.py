@@ -121,7 +121,7 @@ class Step:
     @property
     def state(self) -> str:
         """The id, with what was read from outside of the plan: steps of one state hold the same program."""
-        keys = [key for step in self.path for key in step.relied.users.values()]
+        keys = [key for step in self.path for key in step.relied.keys.values()]
         return f"{self.id}-{key_of(*keys)}" if keys else self.id
 
     @property

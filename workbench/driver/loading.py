@@ -28,9 +28,11 @@ from ..core.transform import PASSES, PassContext
 from ..lower.entry import NAMES, output_names
 from ..lower.kernel import tensor_types
 from ..relay.ir.expr import Function
+from ..tir.by_hand import note_by_hand
 from ..tir.outside import IMPORT_LLVM, Guard
 from .actions import import_action
 from .contents import Contents
+from .first_run import SCHEDULED
 from .history import AsSaved, History, identities
 from .plan import CompilePlan, ProgramRef, ScheduleRow
 from .saved_plan import attributes_from, damaged, require_order, rows_from, settings_from, users_keys_from, with_bases
@@ -92,6 +94,7 @@ def load(path: str, allow_extern: Sequence[str] = ()) -> Session:
     for key, value in attributes_from(document["attrs"]).items():
         module = module.with_attr(key, value)
     _require_names(module)
+    note_by_hand(_by_hand(module, document))
     program = ProgramRef(document["source"], module.fingerprint())
     root = import_action(module, program, origins)
     settings = settings_from(document.get("settings"))
@@ -112,6 +115,14 @@ def load(path: str, allow_extern: Sequence[str] = ()) -> Session:
     names = {name: key for step in steps for name, key in step.items()}
     session.history.as_saved = AsSaved(dict(zip(identities(session.actions), steps, strict=False)), names)
     return with_bases(session) if document["version"] == 1 else session
+
+
+def _by_hand(module: IRModule, document: Mapping[str, Any]) -> list[Any]:
+    """The functions that a person had edited; a file that does not say may hold such wherever a schedule was opened."""
+    names = document.get("by_hand", list(module.names()) if document["source"] == SCHEDULED else [])
+    if not isinstance(names, list) or not all(name in module for name in names):
+        raise damaged("by_hand are no names of functions")
+    return [module[name] for name in names]
 
 
 def _require_names(module: IRModule) -> None:

@@ -1,7 +1,8 @@
 """Saving sessions: one JSON file with the imported program, its constants and the plan; nothing in it is executed.
 
     {"format": "workbench-session", "version": 2, "target": ..., "settings": ..., "source": ..., "program": <script>,
-     "constants": {fingerprint: {dtype, shape, data | fill}}, "plan": [{"kind": "pass", "name": ..., ...}, ...]}
+     "constants": {fingerprint: {dtype, shape, data | fill}}, "plan": [{"kind": "pass", "name": ..., ...}, ...],
+     "by_hand": [names of functions that an edit made before the session was opened]}
 
 `loading` opens them again, files of version 1 too.
 """
@@ -20,6 +21,7 @@ import numpy as np
 from ..core.errors import WorkbenchError
 from ..core.tensor import Tensor
 from ..core.whole_file import write_whole
+from ..tir.by_hand import is_by_hand
 from .text import constants_in, script
 
 if TYPE_CHECKING:
@@ -49,6 +51,7 @@ def save(session: Session, path: str) -> None:
         "constants": {key: _encode(data) for key, data in _constants(session).items()},
         "plan": [row.to_json() for row in session.plan.rows],
         "users": session.history.users_keys(session.actions),
+        "by_hand": [name for name, func in program.functions.items() if is_by_hand(func)],
     }
     write_whole(path, lambda file: _dump(document, file), code="E-SAVE-WRITE")
 

@@ -64,6 +64,14 @@ class Subject(Protocol):
         """What was done on the thing shown, oldest first, without what was taken back."""
         ...
 
+    def standing(self) -> object:
+        """The state shown, with what undo and redo lead to."""
+        ...
+
+    def back_to(self, standing: object) -> None:
+        """Show that again, whatever was done since."""
+        ...
+
     def turned(self) -> str:
         """Whether the last change was an "undo" of one, or a "redo"; else empty."""
         ...
@@ -231,7 +239,7 @@ class Changes:
     def _save(self) -> None:
         self._told = {}  # something was changed since: what a replay before came to is no news any more
         kept, key, calls = self._record, _key(self._place), self._kept
-        kept.spare = None
+        kept.spare, self._trouble = None, ""
         if not calls:
             self._store.forget(key, kept.token)
             return
@@ -266,7 +274,8 @@ class Changes:
         record = self._record
         if not record.looked:
             record.looked, record.withdrawn, record.found = True, lambda: self._withdrawn(record), self._find()
-            record.offer = taken(self._store, record.found, record)
+            nearest = [one for one in record.found if self._apart(one) == self._apart(record.found[0])]
+            record.offer = taken(self._store, nearest, record)
         if record.offer is None:
             return None
         document = record.offer.document
@@ -279,24 +288,25 @@ class Changes:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.offer.at))
         return {
             "count": len(calls), "calls": [call[:200] for call in calls[-_SHOWN:]], "when": when, "halted": halted,
-            "note": self._note(document), "number": 1 + _place_of(record, record.offer), "of": len(record.found),
+            "note": self._note(record.offer), "number": 1 + _place_of(record, record.offer), "of": len(record.found),
         }  # fmt: skip
 
-    def _note(self, document: Mapping[str, Any]) -> str:
-        if document["digest"] != self._place["digest"]:
-            return say.changes.other_version(self._place["source"])
-        return "" if document["start"] == self._place["start"] else say.changes.other_passes
+    def _apart(self, saved: Saved) -> int:
+        """How far changes are from this plan: 0 of this very one, 1 of the program, 2 of another version of it."""
+        document, place = saved.document, self._place
+        return 2 if document["digest"] != place["digest"] else int(document["start"] != place["start"])
+
+    def _note(self, saved: Saved) -> str:
+        return ("", say.changes.other_passes, say.changes.other_version(self._place["source"]))[self._apart(saved)]
 
     def _find(self) -> list[Saved]:
-        """The changes of ended processes, newest first: of this very plan, else of the model, else of the file's name.
+        """The changes of ended processes, of this very plan, of the program, of the file's name; of each newest first.
         """
         place = self._place
         fit = [one for one in self._store.found(_key(place)) if _whole(one.document, place)]
         fit = [one for one in fit if not is_alive(one.document.get("process"))]  # else its screen has them still
         fit = [one for one in fit if not of_another_notebook(one.document.get("notebook"))]
-        same = [one for one in fit if one.document["digest"] == place["digest"]]
-        very = [one for one in same if one.document["start"] == place["start"]]
-        return very or same or (fit if place["file"] else [])
+        return sorted((one for one in fit if place["file"] or self._apart(one) < 2), key=self._apart)
 
     def _another(self, args: dict[str, Any]) -> Answer:
         """Offer the next older changes instead; after the oldest the newest."""
@@ -317,20 +327,28 @@ class Changes:
         return [now[one.path] for one in found if one.path in now and answers(now[one.path], self._record)]
 
     def _discard(self, args: dict[str, Any]) -> Answer:
-        """Throw away what is offered, and what processes before that one left; its other screens are others' affair.
+        """Throw away what is offered, and what processes before that one left of its plan; other screens' stays.
 
-        Restored in part, the rest of it alone: what was done is kept by itself before.
+        Restored in part, the rest of it alone: what was done is kept by itself before.  Raises `WorkbenchError` where
+        that fails.
         """
         record = self._record
         offer, halted = record.offer, record.halted
         record.offer, record.halted, self._told = None, None, {}
         if halted is not None:
             self._save()
+            if self._trouble:
+                wrong, record.offer, record.halted = self._trouble, offer, halted
+                self._save()  # it is covered again
+                raise WorkbenchError(
+                    "E-UI-CHANGES", say.changes.not_kept, found=wrong, fix=say.changes.make_room,
+                    kept=say.changes.still_offered,
+                )  # fmt: skip
         if offer is not None:
             self._store.drop(offer.path)
             left_by = offer.document.get("process")
             for one in self._mine(record.found[_place_of(record, offer) + 1 :]) if halted is None else ():
-                if one.document.get("process") != left_by:
+                if one.document.get("process") != left_by and one.document["start"] == offer.document["start"]:
                     self._store.drop(one.path)
             given_up(offer, record)
         return Answer("")
@@ -375,18 +393,16 @@ class Changes:
 
         Anew, so that each is done where it was: what was done before is taken back first.
         """
-        halted, calls = record.halted, tuple(self._subject.calls())
+        halted = record.halted
         became = {offer.document["start"]: self._place["start"]}
         if halted is None:
-            return Replay(became, begun=len(record.entries), kept=self.count, before=calls)
+            return Replay(became, begun=len(record.entries), kept=self.count, before=self._subject.standing())
         if halted.at < len(offer.document["entries"]):
             return halted
-        if calls != halted.calls:
+        if tuple(self._subject.calls()) != halted.calls:
             raise WorkbenchError("E-UI-CHANGES", say.changes.changed_since, fix=say.changes.go_back)
-        while len(self._subject.calls()) > len(halted.before):
-            self._run("pipeline.undo", {})
-        if tuple(self._subject.calls()) == halted.before:
-            del record.entries[halted.begun :]  # they come to nothing
+        self._subject.back_to(halted.before)
+        del record.entries[halted.begun :]  # they come to nothing
         return Replay(became, begun=halted.begun, kept=halted.kept, before=halted.before)
 
     def _go_on(self, replay: Replay, entries: Sequence[Mapping[str, Any]]) -> None:

@@ -76,8 +76,8 @@ class Replay:
     """How many commands the screen's record held before."""
     kept: int = 0
     """How many changes were kept before."""
-    before: Sequence[Call] = ()
-    """What was done on the screen before."""
+    before: object = None
+    """Where the screen stood before (`Subject.standing`)."""
     at: int = 0
     """How many of the saved commands were looked at."""
     entries: int = 0

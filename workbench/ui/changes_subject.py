@@ -70,6 +70,12 @@ class SessionSubject:
     def calls(self) -> Sequence[Call]:
         return self._steps.edits.done
 
+    def standing(self) -> object:
+        return self._steps.edits.mark
+
+    def back_to(self, standing: object) -> None:
+        self._steps.edits.back_to(standing)
+
     def turned(self) -> str:
         return self._steps.edits.turned
 

@@ -207,6 +207,15 @@ class Edits:
                 return True
         return False
 
+    @property
+    def mark(self) -> Any:
+        """The state shown, with what undo and redo lead to: for `back_to`."""
+        return self._current(), self._trail
+
+    def back_to(self, mark: Any) -> None:
+        """Show what was shown when the mark was read; what was done since is out of reach of undo and redo."""
+        self._to(*mark)
+
     def _undo(self, args: dict[str, Any]) -> Answer:
         past, future = self._trail.past, self._trail.future
         if not past:

@@ -36,7 +36,7 @@ export function Changes({ store }: { store: WorkbenchStore }) {
       ${told.left! > 0 && html`<ul class="wb-refused">${told.refused!.map((line) => html`<li>${line}</li>`)}</ul>`}
       ${told.waits && html`<span>${say.changes.waits(told.waits)}</span>`}
       <span class="wb-space"></span>
-      <button class="wb-icon" aria-label=${say.common.closeMessage} title=${say.common.close} onClick=${() => void store.changes("read")}>×</button>
+      <button class="wb-icon" aria-label=${say.common.closeMessage} title=${say.common.close} disabled=${store.changing} onClick=${() => void store.changes("read")}>×</button>
     <//>`}
     ${store.steps.drafts.found.length > 0 && html`<${Banner}>
       <span>${say.changes.draftsKept(store.steps.drafts.found)}</span>

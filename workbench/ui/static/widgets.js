@@ -468,7 +468,7 @@ ${i.restored!==void 0&&p`<${Ki}>
 ${i.left>0&&p`<ul class="wb-refused">${i.refused.map(r=>p`<li>${r}</li>`)}</ul>`}
 ${i.waits&&p`<span>${u.changes.waits(i.waits)}</span>`}
 <span class="wb-space"></span>
-<button class="wb-icon" aria-label=${u.common.closeMessage} title=${u.common.close} onClick=${()=>{n.changes("read")}}>×</button>
+<button class="wb-icon" aria-label=${u.common.closeMessage} title=${u.common.close} disabled=${n.changing} onClick=${()=>{n.changes("read")}}>×</button>
 <//>`}
 ${n.steps.drafts.found.length>0&&p`<${Ki}>
 <span>${u.changes.draftsKept(n.steps.drafts.found)}</span>

@@ -13,6 +13,9 @@ class Changes:
     rest = "restore the rest or discard it, then look at other ones"
     changed_since = "something was changed since these were restored: what was refused belongs before it"
     go_back = "undo what was changed since, then restore; or discard these and do them by hand"
+    not_kept = "what was restored of these changes cannot be kept without them"
+    make_room = "make room, then discard; or undo what was restored first"
+    still_offered = "the program, and what is offered"
     not_followed = "what follows on it is not done"
     of_another_user = "it is owned by another user, or others may write to it"
 
