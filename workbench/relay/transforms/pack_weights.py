@@ -89,7 +89,7 @@ def pack_rules(lanes: int) -> list[Rule]:
     return [pack_weights, *_WIDENED]
 
 
-@function_pass(opt_level=0, name="PackWeights", required=["InferType"], applies_to=e.Function)
+@function_pass(opt_level=1, name="PackWeights", required=["InferType"], applies_to=e.Function)
 def PackWeights(func: e.Function, mod: IRModule, ctx: PassContext, *, lanes: int = 0) -> e.Function:
     """Block constant weights by `lanes` output channels (0: the lanes of the current target)."""
     if func.is_primitive:
