@@ -21,7 +21,7 @@ from workbench.core.transform import PassContext, PassInstrument, Sequential, mo
         ({"required_pass": {"FuseOps": 1}}, "E-PASS-CONFIG", "a list"),
         ({"disabled_pass": ["FuseOpps"]}, "E-PASS-UNKNOWN", "'FuseOps'"),
         ({"required_pass": ["Nope"]}, "E-PASS-UNKNOWN", "'Nope'"),
-        ({"required_pass": ["AlterOpLayout"]}, "E-PASS-UNKNOWN", "'AlterOpLayout'"),
+        ({"required_pass": ["PlanDevices"]}, "E-PASS-UNKNOWN", "'PlanDevices'"),
         ({"opt_level": "3"}, "E-PASS-CONFIG", "whole number"),
         ({"opt_level": 10**30}, "E-PASS-CONFIG", "whole number"),
         ({"config": [1]}, "E-PASS-CONFIG", "by name"),
@@ -49,7 +49,7 @@ def test_names_of_passes_that_there_are() -> None:
         assert PassContext(disabled_pass=names, required_pass=list(names)).required_pass == names
     finally:
         PASSES.remove("OfAUser")
-    assert PassContext(disabled_pass=["AlterOpLayout"]).disabled_pass == ("AlterOpLayout",)
+    assert PassContext(disabled_pass=["PlanDevices"]).disabled_pass == ("PlanDevices",)
     assert PassContext(disabled_pass={"FuseOps", "FoldConstant"}).disabled_pass == ("FoldConstant", "FuseOps")
 
 

@@ -26,7 +26,7 @@ _users: dict[str, list[weakref.ref[Any]]] = {}
 """The users' passes by name, as long as anybody holds them: several may have one name, or a built-in one's."""
 CLASSIC: Final = frozenset(
     """
-    AlterOpLayout AnnotateMemoryScope AnnotateSpans AnnotateTarget AnnotateUsedMemory AutoSchedulerLayoutRewrite
+    AnnotateMemoryScope AnnotateSpans AnnotateTarget AnnotateUsedMemory AutoSchedulerLayoutRewrite
     CapturePostDfsIndexInSpans CollagePartition CombineParallelOpBatch Conv2dToSparse Conv2dToSparse2
     Defunctionalization DenseToSparse FakeQuantizationToInteger FirstOrderGradient FlattenNestedTuples
     InlineCompilerFunctionsBoundTo LabelOps LazyGradientInit Legalize LowerTE LowerTensorExpr ManifestAlloc

@@ -24,6 +24,7 @@ RELAY: Final[tuple[str, ...]] = (
     "FlattenAtrousConv",
     "EliminateCommonSubexpr",
     "FastMath",
+    "AlterOpLayout",
     "PackWeights",
     "FoldConstant",
     "FuseOps",

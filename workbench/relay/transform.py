@@ -22,6 +22,7 @@ from ..core.transform import (
 )
 from .ir import expr as e
 from .ir.infer import infer_type as _infer_type
+from .transforms.alter_op_layout import AlterOpLayout
 from .transforms.basic_blocks import ToBasicBlockNormalForm
 from .transforms.canonical_form import ToANormalForm, ToGraphNormalForm
 from .transforms.canonicalize_cast import CanonicalizeCast
@@ -53,6 +54,7 @@ from .transforms.simplify_inference import SimplifyInference
 from .transforms.simplify_layout import SimplifyExprPostAlterOp
 
 __all__ = [
+    "AlterOpLayout",
     "BackwardFoldScaleAxis",
     "BatchingOps",
     "CanonicalizeCast",

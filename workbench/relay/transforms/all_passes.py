@@ -1,6 +1,7 @@
 """All graph passes: importing this module enters them into the table of passes."""
 
 from . import (
+    alter_op_layout,
     basic_blocks,
     canonical_form,
     canonicalize_cast,

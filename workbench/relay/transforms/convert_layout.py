@@ -46,7 +46,7 @@ def ConvertLayout(
     Raises `WorkbenchError` for an unknown operator, one without layouts, or a text that is no layout.
     """
     wishes = Wishes.of(desired_layouts)
-    return func if func.is_primitive else _Converter(wishes).run(func)
+    return func if func.is_primitive else Converter(wishes).run(func)
 
 
 @dataclass(frozen=True)
@@ -113,11 +113,13 @@ class _Value:
     """Moves of it that were needed."""
 
 
-class _Converter:
+class Converter:
     """Rebuilds one function, operands first."""
 
-    def __init__(self, wishes: Wishes) -> None:
+    def __init__(self, wishes: Wishes, silent: bool = False) -> None:
+        """`silent`: what it does is only tried, and told to nobody."""
         self.wishes = wishes
+        self._tell = _to_nobody if silent else rewrite.fired
         self.values: dict[int, _Value] = {}
         self.kept: list[Node] = []
 
@@ -182,7 +184,7 @@ class _Converter:
             return _Value(args[0], found.result)
         made = e.Call(found.op, args)
         origin.derived(made, old)
-        rewrite.fired(ARRANGE, old, made, started)
+        self._tell(ARRANGE, old, made, started)
         return _Value(made, found.result)
 
     def _operand(self, argument: e.Expr, wanted: Any) -> e.Expr:
@@ -221,7 +223,7 @@ class _Converter:
             value.made[wanted] = self._move(old, value.expr, now, wanted)
             origin.derived(value.made[wanted], old)
             if value.made[wanted] is not value.expr:
-                rewrite.fired(MOVE, old, value.made[wanted], started)
+                self._tell(MOVE, old, value.made[wanted], started)
         return value.made[wanted]
 
     def _move(self, old: e.Expr, expr: e.Expr, now: Placed | None, wanted: Placed | None) -> e.Expr:
@@ -231,6 +233,10 @@ class _Converter:
         if now is not None and now.before == wanted.before:
             return _move(expr, now.now, wanted.now)
         return spread(self.plain(old) if now is not None else expr, wanted)
+
+
+def _to_nobody(*told: Any) -> None:
+    """Takes what `rewrite.fired` is told."""
 
 
 def _move(expr: e.Expr, source: str, target: str) -> e.Expr:

@@ -1,0 +1,95 @@
+"""AlterOpLayout: where the layout of a whole graph changes, where it does not, and that the numbers stay."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.relay.generate import assert_close
+from workbench import relay
+from workbench.core.module import IRModule
+from workbench.core.rewrite import logging
+from workbench.relay import transform
+from workbench.relay.analysis import list_op_freqs
+from workbench.relay.interpret import interpret
+from workbench.relay.ir.verify import verify
+from workbench.relay.transforms.alter_op_layout import AlterOpLayout
+
+
+def normal(*shape: int) -> np.ndarray:
+    return np.random.default_rng(sum(shape)).standard_normal(shape).astype(np.float32)
+
+
+def conv(x: Any, channels: int, filters: int, kernel: int = 1, **attributes: Any) -> Any:
+    groups = attributes.get("groups", 1)
+    weight = relay.const(normal(filters, channels // groups, kernel, kernel))
+    return relay.nn.relu(relay.nn.conv2d(x, weight, padding=(kernel // 2,) * 2, **attributes))
+
+
+def pointwise() -> Any:
+    x = relay.var("x", shape=(1, 32, 8, 8))
+    return relay.Function([x], relay.nn.global_avg_pool2d(conv(conv(x, 32, 64), 64, 64)))
+
+
+def skip_connection() -> Any:
+    x = relay.var("x", shape=(1, 32, 8, 8))
+    first = conv(x, 32, 64)
+    return relay.Function([x], relay.add(conv(conv(first, 64, 64), 64, 64), first))
+
+
+def broken_groups() -> Any:
+    x = relay.var("x", shape=(1, 24, 8, 8))
+    return relay.Function([x], conv(conv(x, 24, 30, groups=3), 30, 64))
+
+
+def few_channels() -> Any:
+    """Moving costs more than is gained."""
+    x = relay.var("x", shape=(1, 2, 40, 40))
+    return relay.Function([x], conv(x, 2, 16))
+
+
+def between() -> Any:
+    """Each convolution stands between reshapes that want the data as they were."""
+    x = relay.var("x", shape=(1, 16, 32, 32))
+    made = x
+    for _ in range(3):
+        made = relay.reshape(relay.reshape(conv(made, 16, 16), (16, 1024)), (1, 16, 32, 32))
+    return relay.Function([x], made)
+
+
+CHANGED, KEPT = (pointwise, skip_connection), (broken_groups, few_channels, between)
+
+
+@pytest.mark.parametrize("made", (*CHANGED, *KEPT))
+def test_numbers_stay(made: Any) -> None:
+    before = transform.InferType()(IRModule.from_expr(made()))
+    after = AlterOpLayout(lanes=16)(before)
+    verify(after)
+    x = normal(*(int(extent) for extent in before["main"].params[0].checked_type.shape))
+    assert_close(interpret(after["main"], x), interpret(before["main"], x))
+    changed = made in CHANGED
+    assert ("NHWC" in after.script()) == changed
+    assert (after is before) == (not changed)
+
+
+def test_data_move_at_the_ends_only() -> None:
+    after = AlterOpLayout(lanes=16)(transform.InferType()(IRModule.from_expr(pointwise())))
+    moves = [line for line in after.script().splitlines() if "layout_transform" in line and "constant" not in line]
+    assert len(moves) == 2 and list_op_freqs(after)["nn.conv2d"] == 2
+
+
+@pytest.mark.parametrize("made", KEPT)
+def test_what_was_only_tried_is_told_to_nobody(made: Any) -> None:
+    with logging() as log:
+        AlterOpLayout(lanes=16)(transform.InferType()(IRModule.from_expr(made())))
+    assert [firing for firing in log if firing.rule.name in ("arrange", "move")] == []
+
+
+def test_native_code_agrees() -> None:
+    function = skip_connection()
+    x = normal(1, 32, 8, 8)
+    after = AlterOpLayout(lanes=16)(transform.InferType()(IRModule.from_expr(function)))
+    (found,) = relay.build(after, target="llvm").run({"x": x}).values()
+    assert_close(found, interpret(transform.InferType()(IRModule.from_expr(function))["main"], x))
