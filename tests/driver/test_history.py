@@ -132,7 +132,8 @@ class Watching:
 
 
 def test_a_screen_comes_up_in_one_thread_while_another_makes_a_branch() -> None:
-    history, first, later = small_session().history, Watching(), Watching()
+    session, first, later = wb.open(small_model()), Watching(), Watching()
+    history = session.history
 
     class Watched(weakref.WeakSet[Any]):
         def __iter__(self) -> Iterator[Any]:
@@ -143,7 +144,6 @@ def test_a_screen_comes_up_in_one_thread_while_another_makes_a_branch() -> None:
                 yield one
 
     history._watchers = Watched([first])
-    session = small_session()
     history.note(session.plan, session.rerun(disabled_pass=["FuseOps"]).actions)
     assert first.told == 1
 
