@@ -44,6 +44,7 @@ def program() -> Any:
 
 
 GIVEN: dict[str, list[dict[str, Any]]] = {
+    "AlterOpLayout": [{"lanes": 16}],
     "CombineParallelBatchMatmul": [{"min_num_branches": 4}],
     "CombineParallelConv2D": [{"min_num_branches": 2}],
     "CombineParallelDense": [{"min_num_branches": 2, "to_batch": np.bool_(False)}],

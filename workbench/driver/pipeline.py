@@ -31,8 +31,10 @@ RELAY: Final[tuple[str, ...]] = (
 )
 """Graph passes, in order; those run whose level is not above the context's, and those that it requires."""
 
-ON_DEMAND: Final = frozenset({"DynamicToStatic", "CanonicalizeCast", "CanonicalizeOps", "FlattenAtrousConv"})
-"""Of these graph passes of the classic pipeline kernels have no need: they run only where they are required."""
+ON_DEMAND: Final = frozenset(
+    {"DynamicToStatic", "CanonicalizeCast", "CanonicalizeOps", "FlattenAtrousConv", "AlterOpLayout"}
+)
+"""These graph passes of the classic pipeline run only where they are required: kernels have no need of them."""
 
 LOWER: Final = "Lower"
 """Fused functions become kernels (te -> tir blocks), the main function the native entry."""
