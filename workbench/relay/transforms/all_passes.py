@@ -34,6 +34,7 @@ from . import (
 )
 
 __all__ = [
+    "alter_op_layout",
     "basic_blocks",
     "canonical_form",
     "canonicalize_cast",
