@@ -34,7 +34,7 @@ RELAY: Final[tuple[str, ...]] = (
 ON_DEMAND: Final = frozenset(
     {"DynamicToStatic", "CanonicalizeCast", "CanonicalizeOps", "FlattenAtrousConv", "AlterOpLayout"}
 )
-"""These graph passes of the classic pipeline run only where they are required: kernels have no need of them."""
+"""These graph passes of the classic pipeline run only where they are required."""
 
 LOWER: Final = "Lower"
 """Fused functions become kernels (te -> tir blocks), the main function the native entry."""

@@ -219,7 +219,7 @@ class Operator(Node):
         return None
 
     def packed(self, lanes: int, *operands: Any) -> Any:
-        """The call as relay calls that read a constant weight in blocks of `lanes` output channels.
+        """The call as relay calls that read the weight in blocks of `lanes` output channels.
 
         A `core.rewrite.Failure` says why these operands do not fit; None: the operator has no such form.
         """

@@ -64,8 +64,8 @@ def packed(schedule: Schedule, anchor: str, machine: Machine) -> None:
     last = reduced[-1] if reduced else 1
     accumulate(schedule, schedule.get_block(anchor), column_outer, 4, reduce_unroll=9 if depthwise else min(last, 3))
     if last_channel:
-        _, channel_inner = schedule.split(channel_inner, factors=[None, lanes])
-    schedule.vectorize(inside[-1] if not last_channel else channel_inner)
+        _, inside[-1] = schedule.split(channel_inner, factors=[None, lanes])
+    schedule.vectorize(inside[-1])
     for other in tuple(schedule.state.tree.leaves):
         if other.name not in (anchor, output.target, f"{anchor}_init"):
             block_by_itself(schedule, other.name, machine)
