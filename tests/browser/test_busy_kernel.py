@@ -26,13 +26,16 @@ WAITING = "Waiting for the kernel"
 def test_a_busy_kernel_is_waited_for_whatever_it_takes(harness: Harness) -> None:
     """After a minute the screen was dead, and stayed so when the answer came."""
     page = harness.page
-    page.clock.install()
+    page.clock.install(time=0)
+    page.clock.pause_at(1_000)  # it goes on by `fast_forward` alone, however long the page takes to open
     harness.busy = True
     harness.begin(PipelineStepper(FakePipeline()))
+    harness.wait_until(lambda: bool(harness._held), "the bundle is asked for")
     page.clock.fast_forward(3_000)
     expect(page.locator("#screen")).to_be_empty()
     page.clock.fast_forward(600_000)
     expect(page.locator("#screen")).to_contain_text(WAITING)
+    page.clock.resume()
     harness.answer_held()
     expect(page.get_by_role("option")).to_have_count(12)
     expect(page.locator("#screen")).not_to_contain_text(WAITING)
