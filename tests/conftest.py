@@ -113,6 +113,16 @@ def golden(request: pytest.FixtureRequest) -> Golden:
     return Golden(request)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def forgotten(request: pytest.FixtureRequest) -> Iterator[None]:
+    """What functions of a test module keep (`functools.cache`) goes with the module: each full collection of garbage
+    looks at all that a worker holds."""
+    yield
+    for value in vars(request.module).values():
+        if getattr(value, "__module__", "") == request.module.__name__ and hasattr(value, "cache_clear"):
+            value.cache_clear()
+
+
 @pytest.fixture
 def interruptible() -> Iterator[None]:
     """Ctrl-C is heard: a run of the tests in the background begins without."""

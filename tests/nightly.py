@@ -55,6 +55,11 @@ def tonight(parts: Iterable[_Part]) -> list[_Part]:
     return list(islice(parts, share, None, nights))
 
 
+def some(cases: Iterable[Any], one_in: int) -> list[Any]:
+    """Parameters of which every run has one in so many, from the first on, and the night all."""
+    return [pytest.param(case, marks=pytest.mark.nightly if at % one_in else ()) for at, case in enumerate(cases)]
+
+
 def _share() -> tuple[int, int]:
     """(which share of the random sweeps this night has, of how many)."""
     nights = int(os.environ.get(NIGHTS, "5"))

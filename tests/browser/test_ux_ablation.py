@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.shown import Shown
@@ -21,6 +22,7 @@ def row(pane: Locator, step: str) -> Locator:
     return pane.get_by_role("row").filter(has=pane.page.get_by_role("rowheader", name=step, exact=True))
 
 
+@pytest.mark.nightly
 def test_first_6_one_click_shows_what_each_pass_does(shown: Shown) -> None:
     pane = opened(shown)
     branches = len(shown.session.branches)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.shown import Shown
@@ -222,6 +223,7 @@ def test_ux_35_steps_are_found_by_the_name_of_a_pass_or_of_a_rule(shown: Shown) 
     expect(shown.pane("A").locator(".wb-step-name")).to_have_text("PackWeights")
 
 
+@pytest.mark.nightly
 def test_ux_36_the_verifier_speaks_of_every_step(shown: Shown) -> None:
     """A pass that loses a binding: the step says so and shows what is wrong, the steps around it are well-formed."""
     shown.changes("FuseOps")

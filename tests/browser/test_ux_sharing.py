@@ -176,6 +176,7 @@ def test_first_16_live_with_a_kernel_played_without_and_static_without_script(
     context.close()
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_first_18_what_was_done_is_saved_and_replayed(browser: Browser, folder: Path) -> None:
     with one_screen(browser, Workbench(wb.open(str(NETWORK)))) as shown, pytest.MonkeyPatch.context() as patch:

@@ -11,6 +11,7 @@ import pytest
 import workbench as wb
 from tests.codegen.support import artefact, build
 from tests.growing import TE
+from tests.nightly import some
 from workbench.codegen.llvm.parts import LARGE, NESTS
 
 COUNT = LARGE + NESTS // 2
@@ -67,7 +68,7 @@ def test_ordinary_functions_stay_whole() -> None:
 
 
 @pytest.mark.parametrize("attributes", ['"note": 0', '"role": "entry"', '"noalias": False'])
-@pytest.mark.parametrize("kind", ["serial", "parallel", "vectorized", "unroll"])
+@pytest.mark.parametrize("kind", some(["serial", "parallel", "vectorized", "unroll"], 2))
 def test_numbers(attributes: str, kind: str) -> None:
     """Also where buffers lie in one memory, one after the other."""
     values = np.linspace(-1, 1, 32).astype("f")

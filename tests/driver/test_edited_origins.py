@@ -11,6 +11,7 @@ import pytest
 from tests.driver import planted_origins as planted
 from tests.driver.planted_origins import Score
 from tests.driver.programs import small_session
+from tests.nightly import some
 from workbench.core.node import pre_order
 from workbench.core.origin import ImportedFrom
 from workbench.driver.origin_index import index_of
@@ -68,7 +69,7 @@ def exchanged(text: str) -> str:
 RELAY_EDITS = {"renamed": renamed, "inserted": inserted, "exchanged": exchanged}
 
 
-@pytest.mark.parametrize("edit", RELAY_EDITS)
+@pytest.mark.parametrize("edit", some(RELAY_EDITS, 2))
 def test_relay_edits_keep_origins(edit: str) -> None:
     total, wrong, changed = Score(), [], 0
     for seed in SEEDS:
@@ -121,7 +122,7 @@ def shifted(text: str) -> str:
 TIR_EDITS = {"unrolled": unrolled, "loops renamed": loops_renamed, "noted": noted, "shifted": shifted}
 
 
-@pytest.mark.parametrize("edit", TIR_EDITS)
+@pytest.mark.parametrize("edit", some(TIR_EDITS, 2))
 def test_tir_edits_keep_origins(edit: str) -> None:
     total, wrong = Score(), []
     for seed in SEEDS:

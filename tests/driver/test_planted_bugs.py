@@ -19,6 +19,7 @@ from tests.driver.programs import (
     wide_inputs,
     wide_session,
 )  # fmt: skip
+from tests.nightly import some
 from workbench.driver.history import History
 from workbench.driver.session import Session
 
@@ -29,7 +30,7 @@ MODELS = {
 }
 
 
-EVERY_RUN = {*BUGS[::6]}
+EVERY_RUN = {*BUGS[::12]}
 """The bugs that every run plants; the night plants all."""
 
 
@@ -70,7 +71,9 @@ def test_a_planted_bug_is_named(bug: Bug, monkeypatch: pytest.MonkeyPatch) -> No
     assert any(word in said for word in bug.place.split("|")), f"{bug.place} is not said in: {said}"
 
 
-@pytest.mark.parametrize("bug", [GRAPH[3], *BUGS[len(GRAPH) :: 7]], ids=lambda bug: f"{bug.step}: {bug.what}")
+@pytest.mark.parametrize(
+    "bug", some([GRAPH[3], *BUGS[len(GRAPH) :: 7]], 3), ids=lambda bug: f"{bug.step}: {bug.what}"
+)
 def test_bisection_names_the_same_step(bug: Bug, monkeypatch: pytest.MonkeyPatch) -> None:
     session, inputs, position = planted(bug, monkeypatch)
     report = session.check_numerics(inputs, find="first")

@@ -9,6 +9,7 @@ import pytest
 
 from tests.driver import planted_origins as planted
 from tests.driver.planted_origins import Score
+from tests.nightly import some
 from workbench.core.node import pre_order
 from workbench.core.transform import PASSES, defined_in
 from workbench.driver.origin_index import index_of
@@ -91,7 +92,7 @@ def graph_passes() -> list[str]:
     return sorted(name for name in brought if name not in own and "workbench.tir" not in defined_in(PASSES[name]))
 
 
-@pytest.mark.parametrize("name", graph_passes())
+@pytest.mark.parametrize("name", some(graph_passes(), 3))
 def test_every_graph_pass_keeps_origins(name: str) -> None:
     """A pass between the others, the graph put back in order after it; then down to the loops."""
     import workbench as wb

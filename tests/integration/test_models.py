@@ -31,10 +31,11 @@ LITE0 = ROOT / "notebooks" / "data" / "efficientnet_lite0.onnx"
 IN_TEST_MEMORY = "vgg19"
 NIGHTLY = (
     "resemblyzer_lstm", "inception_v1", "inception_v2", "zfnet512", "shufflenet", "bvlc_alexnet", "densenet121",
-    "ch_PP-OCRv4_det_infer",
+    "ch_PP-OCRv4_det_infer", "ch_ppocr_mobile_v2.0_cls_infer", "efficientnet_lite0_imagenet_dynamo",
+    "silero_vad_16k_op15",
 )
 """Models that are like one of those that every run has, or longer than all of them."""
-TWICE = ("magika_standard_v3_3", "silero_vad_16k_sequence", "silero_vad_16k_op15")
+TWICE = ("magika_standard_v3_3", "silero_vad_16k_sequence")
 """Models whose second shapes every run has, too."""
 CASES = [
     pytest.param(

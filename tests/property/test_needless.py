@@ -12,7 +12,7 @@ from tests.property.schedule_programs import drawn
 from workbench.schedule import Schedule
 
 MOST = 0.03
-EVERY_RUN = range(2_000, 2_300)
+EVERY_RUN = range(2_000, 2_150)
 NIGHTLY = range(10_000, 13_000)
 
 

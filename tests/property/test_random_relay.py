@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.nightly import tonight
+from tests.nightly import some, tonight
 from tests.property.relay_checks import Expected, check, check_sequence, relay_passes
 from tests.property.relay_programs import random_program
 from workbench import relay
@@ -37,7 +37,7 @@ def findings(begin: int, compiled_every: int, passes: int = 2) -> tuple[list[str
     return told, ran
 
 
-@pytest.mark.parametrize("begin", range(0, PROGRAMS, 10 * CHUNK))
+@pytest.mark.parametrize("begin", some(range(0, PROGRAMS, 10 * CHUNK), 2))
 def test_random_programs(begin: int) -> None:
     """A tenth of them, half of these compiled; the night takes all."""
     told, ran = findings(begin, compiled_every=2)

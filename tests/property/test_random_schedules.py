@@ -12,7 +12,7 @@ from tests.nightly import tonight
 from tests.property.schedule_checks import checked_seeds
 
 CHUNK = 50
-EVERY_RUN = 400
+EVERY_RUN = 200
 NIGHTLY = 50_000
 NIGHTLY_CHUNK = 200
 

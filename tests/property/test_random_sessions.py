@@ -12,7 +12,7 @@ from tests.property.random_sessions import Figures, walked
 from tests.property.session_programs import PROGRAMS
 
 CHUNK = 6
-SAMPLE = 12
+SAMPLE = 6
 NIGHTLY = 500
 MOST_OFTEN = 100
 
