@@ -101,6 +101,7 @@ def test_ux_90_the_python_of_a_view_opens_the_same_view(
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_ux_91_a_button_saves_one_html_file_that_opens_at_the_view(saved: Path, page: Page) -> None:
     assert 100_000 < saved.stat().st_size < 3_100_000
     page.goto(saved.as_uri())
@@ -126,6 +127,7 @@ def test_ux_92_what_a_notebook_keeps_is_read_without_a_kernel(shown: OneScreen, 
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_ux_93_the_file_is_a_part_of_another_page_at_any_view(saved: Path, page: Page, folder: Path) -> None:
     at = "A=onnx.text&B=relay.graph&in=A"
     (folder / "lecture.html").write_text(
@@ -154,6 +156,7 @@ def test_ux_94_the_command_line_answers_what_the_screen_shows(shown: OneScreen) 
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_first_16_live_with_a_kernel_played_without_and_static_without_script(
     shown: OneScreen, saved: Path, page: Page, browser: Browser
 ) -> None:

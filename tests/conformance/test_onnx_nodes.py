@@ -19,8 +19,9 @@ GOLDEN_FOR = "1.23.2"
 """The onnx version whose cases the golden texts list."""
 LEAST_SHARE = 0.85
 PARTS = 12
-EVERY_RUN = (2,)
-"""The parts that every run has; each takes every twelfth case."""
+"""Each takes every twelfth case."""
+SAMPLE = 36
+"""Every run has one case of so many."""
 
 
 def listed(outcomes: Sequence[Outcome]) -> str:
@@ -38,10 +39,16 @@ def listed(outcomes: Sequence[Outcome]) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(180)
+def test_a_sample_compiled() -> None:
+    chosen = cases()[2::SAMPLE]
+    assert len(chosen) > 40
+    listed(run_cases(chosen, compiled=True))
+
+
+@pytest.mark.nightly
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize(
-    "part", [pytest.param(part, marks=() if part in EVERY_RUN else pytest.mark.nightly) for part in range(PARTS)]
-)
+@pytest.mark.parametrize("part", range(PARTS))
 def test_compiled(part: int, golden) -> None:
     """Every case in native code; a claimed one passes, one that is not claimed does not."""
     chosen = cases()[part::PARTS]

@@ -185,7 +185,7 @@ def outcome(path: Path) -> str:
 @pytest.mark.parametrize(
     "bug",
     [
-        pytest.param(bug, id=bug.what, marks=pytest.mark.nightly if bug in (GRAPH[4], LOOPS[0], CODEGEN[2]) else ())
+        pytest.param(bug, id=bug.what, marks=() if bug in (GRAPH[6], CODEGEN[6]) else pytest.mark.nightly)
         for bug in (GRAPH[4], GRAPH[6], LOOPS[0], LOOPS[6], CODEGEN[2], CODEGEN[6])
     ],
 )

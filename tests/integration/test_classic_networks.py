@@ -223,7 +223,7 @@ def test_executors_answer_the_same() -> None:
         relay.create_executor().evaluate(te.var("n"))
 
 
-@pytest.mark.parametrize("name", ["lenet", "mobilenet", "squeezenet"])
+@pytest.mark.parametrize("name", ["lenet", pytest.param("mobilenet", marks=pytest.mark.nightly), "squeezenet"])
 def test_networks_compiled_answer_what_the_interpreter_does(name: str) -> None:
     small = testing.mobilenet.mobile_net(10, (1, 3, 32, 32), alpha=0.25)
     made = {

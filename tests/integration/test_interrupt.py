@@ -87,7 +87,10 @@ def require_usable(found: dict[str, Any]) -> None:
 
 
 @pytest.mark.timeout(180)
-@pytest.mark.parametrize(("phase", "event"), [("import", "file"), ("build", "compile 1/"), ("run", "ran once")])
+@pytest.mark.parametrize(
+    ("phase", "event"),
+    [("import", "file"), ("build", "compile 1/"), pytest.param("run", "ran once", marks=pytest.mark.nightly)],
+)
 def test_ctrl_c(model: Path, phase: str, event: str) -> None:
     require_usable(interrupted(model, phase, event))
 

@@ -59,7 +59,7 @@ CONVERSIONS: dict[str, Callable[[], list[Any]]] = {
 @pytest.mark.parametrize(
     ("name", "layout"), [
         ("efficientnet_lite0", "NHWC"),
-        ("efficientnet_lite0", "NCHW8c"),
+        pytest.param("efficientnet_lite0", "NCHW8c", marks=pytest.mark.nightly),
         pytest.param("resnet50", "NHWC", marks=pytest.mark.nightly),
     ],
 )
@@ -69,6 +69,7 @@ def test_convert_layout(name: str, layout: str) -> None:
     assert after["layout_transform"] <= 3, "data moves at the borders only"
 
 
+@pytest.mark.nightly
 def test_combine_parallel_convolutions() -> None:
     before, after = operators_after(*network("inception_v1"), transform.CombineParallelConv2D())
     assert (before["nn.conv2d"], after["nn.conv2d"]) == (57, 39)
