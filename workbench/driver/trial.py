@@ -34,7 +34,7 @@ from ..target.target import Target
 from ..tir import nodes as t
 from ..tir.outside import outside_calls
 from ..tir.transforms.pipeline import lower_module
-from .numerics.forms import flat_form, iterations, optimisation_level
+from .numerics.forms import flat_form, for_one_run, iterations
 
 MOST_BYTES: Final = 1 << 30
 """Of all arguments together."""
@@ -120,7 +120,7 @@ def _forms(name: str, called: IRModule, target: Target, unknown: set[str]) -> li
         if not any(map(_is_checked, own.functions.values())):
             return [("native", native)]
         checked = called.with_functions(dict(own.functions))
-        level = max(optimisation_level(func) for _, func in checked.items() if isinstance(func, t.PrimFunc))
+        checked, level = for_one_run(checked)
         return [("checked", unit_of(checked, target, level)), ("native", native)]
     except WorkbenchError:  # not every program has a checked form
         return [("native", native)]

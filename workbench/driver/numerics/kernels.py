@@ -21,7 +21,7 @@ from ...core.module import IRModule
 from ...tir import nodes as t
 from .compare import Gap, compare_all
 from .entry import EntryMachine
-from .forms import checked_form, optimisation_level
+from .forms import checked_form, for_one_run
 from .report import KernelCheck
 
 if TYPE_CHECKING:
@@ -70,7 +70,8 @@ class KernelChecker:
             if key in self._known:
                 known = self._known[key]
                 return KernelCheck(kernel, "same" if known.verdict == "right" else known.verdict, known.gap, known.note)
-            unit = unit_of(IRModule({kernel: form}), function.attrs["target"], optimisation_level(form))
+            module, level = for_one_run(IRModule({kernel: form}))
+            unit = unit_of(module, function.attrs["target"], level)
         except WorkbenchError as error:
             return KernelCheck(kernel, "failed", note=brief(error))
         made = self.run(kernel, f"{self.prefix}{kernel}/{key[1]}", unit)

@@ -18,7 +18,7 @@ from ...target.target import Target
 from ...tir import nodes as t
 from ...tir.interpret import interpret, interpreted_bytes
 from ...tir.transforms.flatten_buffer import written_names
-from .forms import flat_form, is_flat, iterations, optimisation_level
+from .forms import flat_form, for_one_run, is_flat, iterations
 
 INTERPRETED_ITERATIONS = 300_000
 """Innermost iterations up to which the interpreter runs a function (a second or two)."""
@@ -86,8 +86,8 @@ def run_function(
     function = module[name]
     if unit is None and not is_flat(function) and not too_large(*module.functions.values()):
         return _interpreted(module, function, given)
-    form = module if unit is not None else flat_form(module, checked=True)
-    made = unit or unit_of(form, function.attrs.get("target", Target("llvm")), optimisation_level(form[name]))
+    form, level = (module, 0) if unit is not None else for_one_run(flat_form(module, checked=True))
+    made = unit or unit_of(form, function.attrs.get("target", Target("llvm")), level)
     parameters = packed_parameters(form[name])
     shapes = _shapes(parameters, given)
     order = [parameter.name for parameter in form[name].params][: len(parameters)]
