@@ -183,6 +183,8 @@ def test_ux_9_a_layout_is_waited_for_elsewhere_and_can_be_called_off(shown: Show
     shown.layers("Fused", "Schedule")
     pane = shown.pane("A")
     boxes = pane.locator(".wb-box")
+    expect(shown.pane("B").locator(".wb-wait")).to_have_count(0)  # what was asked before is answered
+    shown.harness.asked_so_far()
     closed = boxes.count()
     shown.harness.busy = True
     pane.locator(".wb-box-group").first.dblclick()
