@@ -30,10 +30,6 @@ MODELS = {
 }
 
 
-EVERY_RUN = {*BUGS[::12]}
-"""The bugs that every run plants; the night plants all."""
-
-
 def planted(bug: Bug, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Any, int]:
     """The session with a bug, its inputs, and the position of the step at fault."""
     make, inputs = MODELS[bug.model]
@@ -53,13 +49,7 @@ def test_without_a_bug_every_step_is_right(model: str) -> None:
     assert report, f"no bug is planted, but:\n{report}"
 
 
-@pytest.mark.parametrize(
-    "bug",
-    [
-        pytest.param(bug, id=f"{bug.step}: {bug.what}", marks=() if bug in EVERY_RUN else pytest.mark.nightly)
-        for bug in BUGS
-    ],
-)
+@pytest.mark.parametrize("bug", some(BUGS, 12), ids=lambda bug: f"{bug.step}: {bug.what}")
 def test_a_planted_bug_is_named(bug: Bug, monkeypatch: pytest.MonkeyPatch) -> None:
     session, inputs, position = planted(bug, monkeypatch)
     report = session.check_numerics(inputs)

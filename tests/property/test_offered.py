@@ -52,7 +52,7 @@ def test_reorder_is_offered_for_the_loops_that_change_places(kind: str) -> None:
 
 
 @given(st.integers(0, 2**32))
-@settings(max_examples=examples(6), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(12), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_what_is_offered_is_accepted(seed: int) -> None:
     draw = random.Random(seed)
     schedule = Schedule(draw.choice(PROGRAMS)())

@@ -83,7 +83,7 @@ def pack_rules(lanes: int) -> list[Rule]:
 
     @table.rule("pack-weights", Packable(lanes))
     def pack_weights(m: Match) -> Any:
-        """A convolution or product reads its constant weights in blocks of output channels."""
+        """A convolution or product reads its weights in blocks of output channels."""
         return m["packed"]
 
     return [pack_weights, *_WIDENED]
@@ -91,7 +91,7 @@ def pack_rules(lanes: int) -> list[Rule]:
 
 @function_pass(opt_level=1, name="PackWeights", required=["InferType"], applies_to=e.Function)
 def PackWeights(func: e.Function, mod: IRModule, ctx: PassContext, *, lanes: int = 0) -> e.Function:
-    """Block constant weights by `lanes` output channels (0: the lanes of the current target)."""
+    """Block weights by `lanes` output channels (0: the lanes of the current target)."""
     if func.is_primitive:
         return func
     chosen = lanes or (Target.current(allow_none=True) or Target("llvm")).lanes
