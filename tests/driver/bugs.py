@@ -26,6 +26,7 @@ from workbench.driver import actions, history
 from workbench.relay.ir import expr as r
 from workbench.relay.ir.operator import Operator
 from workbench.schedule import Schedule
+from workbench.target import Target
 from workbench.tir import nodes as t
 
 Change = Callable[[IRModule, IRModule], IRModule]
@@ -115,7 +116,8 @@ def constant_off_by_one(function: Any) -> Any:
 
 
 def lanes_are_rotated(function: Any) -> Any:
-    packed = next(x for x in pre_order(function) if isinstance(x, r.Constant) and x.data.shape[-1:] == (16,)
+    lanes = Target("llvm").lanes
+    packed = next(x for x in pre_order(function) if isinstance(x, r.Constant) and x.data.shape[-1:] == (lanes,)
                   and len(x.data.shape) > 2)  # fmt: skip
     wrong = r.Constant(Tensor.of(np.roll(packed.data.numpy(), 1, -1)))
     return rewrite(function, lambda _: None, lambda node: wrong if node is packed else None)
@@ -188,6 +190,17 @@ def is_loop(node: Any, kind: t.ForKind | None = None, least: int = 2) -> bool:
         and isinstance(node.extent, n.IntImm)
         and node.extent.value >= least
         and (kind is None or node.kind is kind)
+    )
+
+
+def reduces(node: Any) -> bool:
+    """A loop in whose every turn the same elements are added to."""
+    return is_loop(node) and any(
+        isinstance(x, t.BufferStore)
+        and isinstance(x.value, n.Add)
+        and any(isinstance(y, t.BufferLoad) and y.buffer is x.buffer for y in pre_order(x.value))
+        and not any(y is node.var for index in x.indices for y in pre_order(index))
+        for x in pre_order(node.body)
     )
 
 
@@ -272,7 +285,7 @@ LOOPS = (
     Bug("a buffer is one element too small", "wide", "CompactBuffers", "data_pad|conv2d",
         on_functions(in_kernels(buffer_too_small)), verdicts=("failed",)),
     Bug("a reduction's last iteration is proved away", "small", "Simplify", "nn_conv2d",
-        on_functions(once(lambda x: is_loop(x) and x.var.name.startswith("rc"), shorter))),
+        on_functions(once(reduces, shorter))),
     Bug("a comparison becomes strict", "wide", "Simplify", "nn_conv2d|max_pool",
         on_functions(in_kernels(once(lambda x: isinstance(x, n.GE), lambda x: n.GT(x.a, x.b))))),
     Bug("a stride is too small", "small", "FlattenBuffer", "nn_conv2d|softmax|mean|dense",
