@@ -118,8 +118,23 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: model([helper.make_node("Split", ["x"], ["y"], num_outputs=2**40)], [value("x", [4])]), "num_outputs",
     ),
     "a loop of 1000 x 1000": (lambda: looping(1000, nested=True), "wb.limits.unrolled_nodes"),
+    "a loop of 300 layers": (lambda: of_layers(300), "wb.limits.unrolled_nodes"),
     "a loop of 2^40": (lambda: looping(2**40), "wb.limits.unrolled_nodes"),
 }  # fmt: skip
+
+
+def of_layers(trips: int) -> Any:
+    """A loop of recurrent layers, each of which is written out in many nodes."""
+    made = lstm()
+    body = made.graph.node[0]
+    body.output[0] = "all"
+    still = helper.make_node("Identity", ["going"], ["still"])
+    inputs = [value("step", [], TensorProto.INT64), value("going", [], TensorProto.BOOL)]
+    outputs = [value("still", [], TensorProto.BOOL), value("all", None)]
+    graph = helper.make_graph([body, still], "layers", inputs, outputs)
+    loop = helper.make_node("Loop", ["trips", ""], ["y"], body=graph)
+    weights = [*made.graph.initializer, held("trips", np.int64(trips))]
+    return model([loop], [value("x", [2, 1, 2])], weights)
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -198,6 +198,7 @@ def _recurrent(
     if count < 1:
         raise node.refuse("an empty sequence", f"shape {shape_of(x)}", "at least one step")
     node.require_unrollable(count * directions, 6 * gates)
+    node.importer.nodes_done += count * directions * 6 * gates - 1  # for the loops around it
     hidden_size = shape_of(given.recurrent)[-1]
     if len(names) != directions * _ACTIVATIONS[gates]:
         raise node.refuse("the wrong number of activations", ", ".join(names), str(directions * _ACTIVATIONS[gates]))
