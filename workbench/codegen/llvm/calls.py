@@ -55,7 +55,7 @@ def _in_float32(emitter: Emitter) -> Emitter:
             return emitter(self, node, arguments)
         wide = DataType("float32").with_lanes(dtype.lanes)
         result = emitter(self, node, [conversions.cast(self, value, wide) for value in arguments])
-        return conversions.cast(self, result, dtype)
+        return conversions.cast(self, result, dtype.with_lanes(result.dtype.lanes)) if result.dtype.is_float else result
 
     return emit
 
@@ -185,6 +185,8 @@ def _shuffle(self: ExpressionEmitter, node: n.Call, arguments: list[Value]) -> V
 
 def _reduce(self: ExpressionEmitter, node: n.Call, arguments: list[Value]) -> Value:
     (x,) = arguments
+    if x.dtype.code == "bfloat":
+        return _in_float32(_reduce)(self, node, arguments)
     kind = node.op.removeprefix("reduce_")
     result = x.dtype.element_of
     if x.dtype.is_float and kind == "add":
@@ -239,10 +241,10 @@ _TABLE: Final[dict[str, Emitter]] = {
     "rsqrt": _in_float32(_rsqrt),
     "sigmoid": _in_float32(_sigmoid),
     "fmod": _in_float32(_fmod),
-    "abs": _abs,
-    "isnan": _classify("uno", False),
-    "isinf": _classify("oeq", True),
-    "isfinite": _classify("olt", True),
+    "abs": _in_float32(_abs),
+    "isnan": _in_float32(_classify("uno", False)),
+    "isinf": _in_float32(_classify("oeq", True)),
+    "isfinite": _in_float32(_classify("olt", True)),
     "bitwise_not": _bitwise_not,
     "shift_left": _shift,
     "shift_right": _shift,

@@ -36,17 +36,27 @@ def _convert(self: ExpressionEmitter, opcode: str, value: Value, target: DataTyp
 
 
 def _to_bool(self: ExpressionEmitter, value: Value, target: DataType) -> Value:
+    if value.dtype.code == "bfloat":
+        value = _from_bfloat(self, value)
     compare = "fcmp une" if value.dtype.is_float else "icmp ne"
     return self.assign(target, f"{compare} {value.typed}, {constant(0, value.dtype)}")
 
 
 def _float_to_float(self: ExpressionEmitter, value: Value, target: DataType) -> Value:
     source = value.dtype
-    if source.bits == target.bits:  # float16 and bfloat16 have only float32 in common
-        return cast(self, cast(self, value, _float32(source)), target)
+    if source.code == "bfloat":  # float16 and bfloat16 have only float32 in common
+        return cast(self, _from_bfloat(self, value), target)
     if target.code == "bfloat":
         return _to_bfloat(self, value if source.bits == 32 else cast(self, value, _float32(source)), target)
     return _convert(self, "fpext" if source.bits < target.bits else "fptrunc", value, target)
+
+
+def _from_bfloat(self: ExpressionEmitter, value: Value) -> Value:
+    """The upper half of a float32."""
+    wide, narrow = (DataType(name).with_lanes(value.dtype.lanes) for name in ("uint32", "uint16"))
+    bits = _convert(self, "zext", Value(value.text, narrow), wide)
+    upper = self.assign(wide, f"shl {bits.typed}, {constant(16, wide)}")
+    return _convert(self, "bitcast", upper, _float32(value.dtype))
 
 
 def _to_bfloat(self: ExpressionEmitter, value: Value, target: DataType) -> Value:
@@ -64,8 +74,7 @@ def _to_bfloat(self: ExpressionEmitter, value: Value, target: DataType) -> Value
     unordered = self.assign(DataType("bool").with_lanes(target.lanes), f"fcmp uno {value.typed}, {value.text}")
     chosen = self.assign(wide, f"select {unordered.typed}, {quiet.typed}, {rounded.typed}")
     high = self.assign(wide, f"lshr {chosen.typed}, {constant(16, wide)}")
-    short = _convert(self, "trunc", high, narrow)
-    return self.assign(target, f"bitcast {short.typed} to {llvm_type(target)}")
+    return Value(_convert(self, "trunc", high, narrow).text, target)
 
 
 def _float_to_integer(self: ExpressionEmitter, value: Value, target: DataType) -> Value:
@@ -98,7 +107,7 @@ def _typed(number: int, dtype: DataType) -> str:
 
 def _integer_to_float(self: ExpressionEmitter, value: Value, target: DataType) -> Value:
     opcode = "sitofp" if value.dtype.is_int else "uitofp"
-    if target.bits == 16 and value.dtype.bits > 8:
+    if target.code == "bfloat" or (target.bits == 16 and value.dtype.bits > 8):
         return cast(self, _convert(self, opcode, value, _float32(target)), target)
     return _convert(self, opcode, value, target)
 

@@ -16,6 +16,7 @@ from ...core.errors import WorkbenchError
 from ...core.node import pre_order
 from ...core.per_node import per_node
 from ...tir import nodes as t
+from . import conversions
 from .intrinsics import refusal
 from .signature import dlpack_code
 from .types import HANDLE, INDEX, INT32, Value, llvm_type
@@ -218,7 +219,6 @@ def _any(self: ExpressionEmitter, argument: n.PrimExpr, value: Value) -> tuple[i
         made = isinstance(argument, n.Call) and argument.op == "tvm_stack_make_array"
         return (TENSOR if made else POINTER), value.typed
     if dtype.is_float:
-        if dtype.bits < 64:
-            value = self.assign(DataType("float64"), f"fpext {value.typed} to double")
+        value = conversions.cast(self, value, DataType("float64"))
         return FLOAT, value.typed
     return (BOOLEAN if dtype.is_bool else INTEGER), _widened(self, value).typed

@@ -7,7 +7,7 @@ unpack the arguments against a constant signature, calls the kernel and turns it
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from ...arith import nodes as n
 from ...core.errors import WorkbenchError, nearest
@@ -137,6 +137,23 @@ def emit_wrapper(
     module.functions.append([f"{line}{location}" if line.startswith("  ") else line for line in lines])
 
 
+_BFLOAT: Final = (
+    "  %w{at} = load double, ptr %s{at}, align 8",
+    "  %f{at} = fptrunc double %w{at} to float",
+    "  %bits{at} = bitcast float %f{at} to i32",
+    "  %upper{at} = lshr i32 %bits{at}, 16",
+    "  %odd{at} = and i32 %upper{at}, 1",
+    "  %half{at} = add i32 %odd{at}, 32767",
+    "  %rounded{at} = add i32 %bits{at}, %half{at}",
+    "  %quiet{at} = or i32 %bits{at}, 4194304",
+    "  %nan{at} = fcmp uno float %f{at}, %f{at}",
+    "  %chosen{at} = select i1 %nan{at}, i32 %quiet{at}, i32 %rounded{at}",
+    "  %high{at} = lshr i32 %chosen{at}, 16",
+    "  %x{at} = trunc i32 %high{at} to i16",
+)
+"""A slot's number as bfloat16, as `conversions` rounds it."""
+
+
 def _unpack(position: int, param: Any) -> list[str]:
     """One slot as the kernel's parameter: slots hold addresses, int64 and double."""
     slot = [f"  %s{position} = getelementptr inbounds i64, ptr %slots, i64 {position}"]
@@ -146,6 +163,8 @@ def _unpack(position: int, param: Any) -> list[str]:
     wide = "double" if param.dtype.is_float else "i64"
     if kind == wide:
         return [*slot, f"  %x{position} = load {wide}, ptr %s{position}, align 8"]
+    if param.dtype.code == "bfloat":
+        return [*slot, *(line.format(at=position) for line in _BFLOAT)]
     opcode = "fptrunc" if param.dtype.is_float else "trunc"
     return [
         *slot,

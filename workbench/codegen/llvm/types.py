@@ -20,7 +20,9 @@ import numpy as np
 from ...core.dtype import DataType
 from ...tir.transforms.small_floats import is_small
 
-_FLOATS: Final = {("float", 16): "half", ("float", 32): "float", ("float", 64): "double", ("bfloat", 16): "bfloat"}
+_FLOATS: Final = {("float", 16): "half", ("float", 32): "float", ("float", 64): "double", ("bfloat", 16): "i16"}
+"""bfloat16 is moved as bits and computed in float32: where the processor has no instructions for it, LLVM calls a
+function that rounds, and that nobody links, whenever a value goes from one basic block to another."""
 INDEX: Final = DataType("int64")
 BOOL: Final = DataType("bool")
 INT32: Final = DataType("int32")
@@ -93,7 +95,7 @@ def _scalar_constant(value: Any, dtype: DataType) -> str:
         return str(int(np.asarray(number, dtype.to_numpy()).view(np.uint8)))
     if dtype.bits == 16:
         bits = int(np.asarray(number, dtype.to_numpy()).view(np.uint16))
-        return f"0x{'R' if dtype.code == 'bfloat' else 'H'}{bits:04X}"
+        return str(bits) if dtype.code == "bfloat" else f"0xH{bits:04X}"
     if dtype.bits == 32 and not math.isnan(number):
         number = float(np.float32(number))
     return f"0x{struct.unpack('<Q', struct.pack('<d', number))[0]:016X}"
