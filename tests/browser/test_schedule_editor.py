@@ -123,7 +123,7 @@ def test_default_steps_can_be_taken_back(harness: Harness) -> None:
     session = wb.open(small())
     schedule = session.schedule(session.kernels[0])
     steps = len(schedule.moves.done)
-    assert steps == 3
+    assert steps >= 3
     editor = ScheduleEditor(schedule)
     harness.show(editor)
     page = harness.page
