@@ -15,6 +15,8 @@ from workbench.schedule import Schedule
 CONVOLUTION = "fused_nn_conv2d_nn_bias_add_clip"
 DENSE = "fused_nn_contrib_dense_pack_nn_bias_add"
 FLOAT, LINE = 4, 64
+ROWS = 112
+"""Of the convolution's result."""
 
 
 class Kernel(EditorParts):
@@ -134,13 +136,19 @@ def touched_told(bytes_: list[int]) -> str:
     )
 
 
+def block_and_row(e: dict[str, int], at: dict[str, int]) -> tuple[int, int]:
+    """Where the convolution's loops stand: the block of channels and the row of the result."""
+    blocks, row = divmod(at["i0_i1_0_i2_fused"], ROWS)
+    return blocks * e["ax1"] + at["ax1"], row + at["ax2"]
+
+
 def visited(e: dict[str, int], visit: int) -> list[str]:
     """What the captions of the weights, the sum and the padded image say at a visit of the convolution."""
     digits: dict[str, int] = {}
     for name in reversed(e):
         visit, digits[name] = divmod(visit, e[name])
-    y, x = digits["i0_i1_0_i2_fused"], digits["i3_0"] * e["ax3"] + digits["ax3"]
-    c, h, w, lane, block = (digits[name] for name in ("ax5", "ax6", "ax7", "ax4", "ax1"))
+    (block, y), x = block_and_row(e, digits), digits["i3_0"] * e["ax3"] + digits["ax3"]
+    c, h, w, lane = (digits[name] for name in ("ax5", "ax6", "ax7", "ax4"))
     return [f"now {one}" for one in ([block, c, h, w, lane], [0, block, y, x, lane], [0, c, 2 * y + h, 2 * x + w])]
 
 

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 import workbench as wb
-from tests.driver.programs import small_session
+from tests.driver.programs import small_model, small_session
 from workbench import te
 from workbench.codegen.llvm import pass_dumps
 from workbench.codegen.llvm.pass_dumps import count_instructions
 from workbench.core.errors import WorkbenchError
 from workbench.core.limits import limits
+from workbench.target.host import architecture
 from workbench.ui.models import PipelineModel
 from workbench.views.llvm_passes import LlvmPassesModel
 
@@ -74,6 +75,14 @@ def test_a_pass_has_a_difference_and_counts() -> None:
     same = next(step for step in passes() if not step.changed)
     assert not same.diff() and same.instructions[0] == same.instructions[1]
     assert "SROAPass" in str(passes()) and "->" in repr(step)
+
+
+def test_what_changed_outside_of_the_kernel_is_no_change() -> None:
+    """A pass that only gave a declaration an attribute was listed, with an empty difference."""
+    made = wb.open(small_model(), target="llvm -mcpu=x86-64-v3") if architecture() == "x86_64" else small_session()
+    found = made.llvm_passes(made.kernels[0])
+    empty = [step for step in found.changed if step.before == step.after]
+    assert all("Loop" in step.name and not step.where for step in empty), "loops that are gone: the next pass tells"
 
 
 def test_the_screen_shows_passes_like_steps() -> None:

@@ -46,6 +46,7 @@ class PassDump:
     """What it ran on: "[module]", a function, or a loop in a function."""
     phase: Phase
     changed: bool
+    """Something in these functions: not a declaration alone, or an attribute of one."""
     before: Packed
     after: Packed
     """The functions after it, or what it ran on; the same object as `before` when nothing changed."""
@@ -136,11 +137,11 @@ def _read(lines: Iterator[str]) -> Iterator[PassDump]:
             continue
         if where in machine or _is_machine_code(body):
             before = machine.get(where, ir)
-            machine[where] = after = before if outcome else Packed("\n".join(body))
+            machine[where] = after = before if outcome else _after(before, "\n".join(body))
             yield PassDump(name, where, "machine", after is not before, before, after)
             continue
-        after = Packed(_functions_only(body)) if not outcome else ir
-        yield PassDump(name, where, "ir", not outcome or outcome == "invalidated", ir, after)
+        after = ir if outcome else _after(ir, _functions_only(body))
+        yield PassDump(name, where, "ir", after is not ir or outcome == "invalidated", ir, after)
         ir = after
 
 
@@ -162,10 +163,15 @@ def _read_parts(lines: Iterator[str]) -> Iterator[PassDump]:
             known[where] = Packed(text)
             continue
         before = known.get(where, start)
-        after = before if outcome else Packed(text)
+        after = before if outcome else _after(before, text)
         known[where] = after
         phase: Phase = "machine" if where in machine else "ir"
         yield PassDump(name, where, phase, after is not before or outcome == "invalidated", before, after)
+
+
+def _after(before: Packed, text: str) -> Packed:
+    """What LLVM printed; the text before where that is the same: what changed then is no function of the kernel."""
+    return before if text == before.text else Packed(text)
 
 
 def _is_machine_code(body: list[str]) -> bool:
