@@ -36,7 +36,7 @@ def test_times_are_estimated_and_only_with_inputs_measured() -> None:
 
 def test_a_pass_without_which_the_code_is_the_same_has_no_time_and_another_one_is_measured_against_the_whole() -> None:
     found = small_session().ablation(small_inputs())
-    for name in ("InferType", "EliminateCommonSubexpr", "PackWeights"):
+    for name in ("InferType", "EliminateCommonSubexpr", "FoldConstant#2"):
         row = found[name]
         assert row.same_code and row.slower is None and row.figures is not None and row.figures.time is None
     row = found["FuseOps"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from typing import Any
 
@@ -81,7 +82,7 @@ def test_no_two_branches_have_one_title() -> None:
         session.edit(schedule={kernel: one})
     told = lines(session)
     assert len(set(told)) == len(told) > 5
-    assert told[1].startswith("~Schedule (4 moves: ..., ")
+    assert re.match(r"~Schedule \(\d+ moves: \.\.\., ", told[1])
     assert told[-2:] == ["~Schedule (split)", "~Schedule (split) #2"]
 
 

@@ -37,7 +37,7 @@ def by_schedule(session: Any, kernel: str) -> Any:
     return session.edit(schedule={kernel: schedule})
 
 
-KINDS = [(by_text, "Edit", "T.unroll(2)"), (by_schedule, "Schedule", '"note"')]
+KINDS = [(by_text, "Edit", "T.unroll("), (by_schedule, "Schedule", '"note"')]
 
 
 def step_of(session: Any, name: str) -> Any:

@@ -54,7 +54,7 @@ def unrolled(session: Any, kernel: str) -> Any:
 def test_an_edit_of_a_shared_kernel_follows_all_its_calls(alphas: tuple[float, float], tmp_path: Path) -> None:
     session, kernel = shared_session(0.125, 0.125)
     for edited, sign, step in (
-        (unrolled(session, kernel), "T.unroll(2)", "Edit#2"),
+        (unrolled(session, kernel), "T.unroll(", "Edit#2"),
         (noted(session, kernel), '"note"', "Schedule"),
     ):
         changed = with_alphas(edited, *alphas)
@@ -84,14 +84,14 @@ def test_a_call_of_a_shared_kernel_that_shares_one_with_another_call_now_is_repo
     assert error is not None and error.code == "E-EDIT-REBASE", f"{error}"
     assert "shared by further calls now: fused_nn_leaky_relu_1 (call 5)" in error.found
     first, second = leaky_scripts(changed.rebase(), "Edit#2")
-    assert "T.unroll(2)" in first and "T.unroll(2)" not in second
+    assert "T.unroll(" in first and "T.unroll(" not in second
 
 
 def test_the_calls_of_a_shared_kernel_are_told_from_others_of_its_name() -> None:
     session, kernel = shared_session(0.125, 0.125, 0.375)
     changed = with_alphas(unrolled(session, kernel), 0.125, 0.5, 0.625)
     assert changed["Edit#2"].error is None
-    assert ["T.unroll(2)" in script for script in leaky_scripts(changed, "Edit#2")] == [True, True, False]
+    assert ["T.unroll(" in script for script in leaky_scripts(changed, "Edit#2")] == [True, True, False]
 
 
 def test_a_call_of_a_shared_kernel_that_is_another_operator_now_is_reported_and_one_that_is_gone_is_not() -> None:
@@ -106,7 +106,7 @@ def test_a_call_of_a_shared_kernel_that_is_another_operator_now_is_reported_and_
     error = other["Edit#2"].error
     assert error is not None and "1 of its calls is of another kernel now: fused_tanh (call 3)" in error.found
     gone = edited.edit(relay=wb.IRModule.from_expr(shared_leaky(0.125)), at="Import")
-    assert gone["Edit#2"].error is None and "T.unroll(2)" in leaky_scripts(gone, "Edit#2")[0]
+    assert gone["Edit#2"].error is None and "T.unroll(" in leaky_scripts(gone, "Edit#2")[0]
 
 
 def test_one_of_the_kernels_of_a_schedule_gets_another_schedule() -> None:
