@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,15 @@ class Harness:
             self.page.evaluate("void document.body.classList.add('dark')")
         traits = {"kind": screen.kind, "bundle_hash": screen.bundle_hash}
         self.page.evaluate("traits => void window.show(traits)", traits)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """The kernel is at work on other cells, and has time again after it, whatever happens: screens are shared."""
+        self.busy = True
+        try:
+            yield
+        finally:
+            self.answer_held()
 
     def answer_held(self) -> None:
         """The kernel has time again."""

@@ -186,17 +186,16 @@ def test_ux_9_a_layout_is_waited_for_elsewhere_and_can_be_called_off(shown: Show
     expect(shown.pane("B").locator(".wb-wait")).to_have_count(0)  # what was asked before is answered
     shown.harness.asked_so_far()
     closed = boxes.count()
-    shown.harness.busy = True
-    pane.locator(".wb-box-group").first.dblclick()
-    waiting = pane.get_by_text("Laying the graph out")
-    expect(waiting).to_be_visible()
-    expect(boxes).to_have_count(closed)
-    before = width(shown)
-    zoom(shown).get_by_role("button", name="Larger").click()
-    assert width(shown) > before, "the page goes on meanwhile"
-    pane.get_by_role("button", name="Cancel").click()
-    expect(waiting).to_have_count(0)
-    shown.harness.answer_held()
+    with shown.harness.held():
+        pane.locator(".wb-box-group").first.dblclick()
+        waiting = pane.get_by_text("Laying the graph out")
+        expect(waiting, f"{boxes.count()} boxes, {closed} before").to_be_visible()
+        expect(boxes).to_have_count(closed)
+        before = width(shown)
+        zoom(shown).get_by_role("button", name="Larger").click()
+        assert width(shown) > before, "the page goes on meanwhile"
+        pane.get_by_role("button", name="Cancel").click()
+        expect(waiting).to_have_count(0)
     expect(boxes).to_have_count(closed)
     pane.locator(".wb-box-group").first.dblclick()
     expect(pane.locator(".wb-frame")).to_have_count(1)
