@@ -69,6 +69,21 @@ def test_nothing_moves_between_the_two_clicks_of_a_double_click(harness: Harness
     assert max(map(abs, moved)) < 1, moved
 
 
+@pytest.mark.parametrize("width", [1400, 640])
+def test_nothing_moves_when_the_kernel_gets_busy(harness: Harness, width: int) -> None:
+    """That it is was told in the row of the layers, which wrapped for it, and again when it was over."""
+    opened(harness, width)
+    page = harness.page
+    box = page.locator(".wb-box-call", has_text="nn.conv2d").first
+    harness.asked_so_far()
+    with harness.held():
+        before = box.bounding_box()
+        box.click()
+        expect(page.locator(".wb-spine .wb-busy")).to_be_visible()
+        after = box.bounding_box()
+    assert before and after and abs(after["y"] - before["y"]) < 1, (before, after)
+
+
 def test_fields_and_choices_are_as_wide_as_what_they_hold(harness: Harness) -> None:
     opened(harness, 1400)
     page = harness.page
