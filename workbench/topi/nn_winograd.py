@@ -59,7 +59,7 @@ def _both(matrix: Matrix, values: np.ndarray) -> np.ndarray:
 
 @operator("nn.contrib_conv2d_winograd_weight_transform")
 class WinogradWeightTransform(Operator):
-    """The weight (O, C, K, K) of a convolution as its Winograd transform G g G^T: (a, a, O, C), a = tile_size + K - 1."""
+    """The Winograd transform G g G^T of a convolution's weight (O, C, K, K): (a, a, O, C), a = tile_size + K - 1."""
 
     tile_size: int = attribute(doc="rows and columns of outputs that a tile has", convert=convert.integer)
     fusion = Fusion.INJECTIVE
@@ -99,7 +99,7 @@ class WinogradWeightTransform(Operator):
 
 @operator("nn.contrib_conv2d_winograd_without_weight_transform")
 class WinogradConv2D(Operator):
-    """Two-dimensional convolution with stride 1 over a weight transformed by `contrib_conv2d_winograd_weight_transform`.
+    """Two-dimensional convolution with stride 1 over a weight from `nn.contrib_conv2d_winograd_weight_transform`.
 
     Data as in nn.conv2d.  kernel_layout "HWOI16o" is (a, a, O/16, C, 16); then `channels` is needed where O was filled
     up.  The result differs from nn.conv2d's by roundings: for tile_size 4 and 3 x 3 taps they are about four times as
@@ -181,7 +181,7 @@ class WinogradConv2D(Operator):
 
     def infer(self, data: TensorType, weight: TensorType) -> TensorType:
         source, kernel = layouts.parse(self.data_layout), layouts.parse(self.kernel_layout)
-        if kernel.letters != HWOI.letters or set(kernel.factors) - {"O"} or kernel.axes[4:] not in ((), (kernel.axes[-1],)):
+        if kernel.text not in (HWOI.text, f"HWOI{kernel.factors.get('O')}o"):
             refuse(self, "E-LAYOUT", "no such layout of a transformed weight", found=self.kernel_layout,
                    expected="HWOI, or in blocks as HWOI16o")  # fmt: skip
         kind, taps = tensor(self, data, "data", 4), tensor(self, weight, "weight", len(kernel.axes))

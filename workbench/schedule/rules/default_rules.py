@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from ...tir import nodes as t
 from ..errors import ScheduleError
 from ..schedule import Schedule
-from . import conv, depthwise, generic, matmul, softmax
+from . import conv, depthwise, generic, matmul, softmax, winograd
 from .shapes import Machine
 
 Rule = Callable[[Schedule, str, Machine], None]
@@ -21,6 +21,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "matmul": (matmul.product,),
     "batch_matmul": (matmul.product,),
     "softmax": (softmax.rows,),
+    "conv2d_winograd": (winograd.tiles,),
 }
 """By the anchor's name, the first that fits; what is not here, or fits none, is scheduled block by block."""
 

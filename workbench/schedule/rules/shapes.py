@@ -28,13 +28,16 @@ class Machine:
     registers: int
     nearest: int = 32 * 1024
     """Bytes of the first data cache."""
+    second: int = 512 * 1024
+    """Bytes of the second cache."""
 
     @classmethod
     def of(cls, target: Any) -> Machine:
         if target is None:
             return cls(4, 16)
         caches = target.caches
-        return cls(int(target.lanes), int(target.vector_registers), int(caches[0]) if caches else cls.nearest)
+        first, second = (int(caches[at]) if len(caches) > at else None for at in (0, 1))
+        return cls(int(target.lanes), int(target.vector_registers), first or cls.nearest, second or cls.second)
 
     def lanes_for(self, buffer: t.Buffer) -> int:
         return max(2, self.lanes * 4 // max(buffer.dtype.bytes, 1))
