@@ -32,6 +32,7 @@ from tests.topi.judges_nn import (
     to_depth,
     upsampling,
 )
+from tests.topi.judges_winograd import WINOGRAD
 
 
 def _onnx(kind: str, dtypes: str = "f") -> Judge:
@@ -486,6 +487,7 @@ JUDGES: dict[str, Judge] = {
     "nn.pad": pad, "tile": tile, "repeat": repeat, "transpose": transpose, "reshape": reshape,
     "layout_transform": layout_transform, "arange": arange, "image.grid_sample": grid_sample,
     "vision.roi_align": roi_align, "nn.deformable_conv2d": deformable, "nn.max_pool_indices": pool_indices,
+    **WINOGRAD,
 }  # fmt: skip
 
 PLAIN: dict[str, str] = {

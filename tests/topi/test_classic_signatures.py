@@ -43,6 +43,8 @@ nn.avg_pool1d(data, pool_size=(1,), strides=(1,), dilation=(1,), padding=(0,), l
 nn.avg_pool2d(data, pool_size=(1, 1), strides=(1, 1), dilation=(1, 1), padding=(0, 0), layout="NCHW")
 nn.avg_pool3d(data, pool_size=(1, 1, 1), strides=(1, 1, 1), dilation=(1, 1, 1), padding=(0, 0, 0), layout="NCDHW")
 nn.contrib_dense_pack(data, weight, weight_layout="NC", units=None, out_dtype="")
+nn.contrib_conv2d_winograd_weight_transform(weight, tile_size)
+nn.contrib_conv2d_winograd_without_weight_transform(data, weight, tile_size, strides=(1, 1), padding=(0, 0), dilation=(1, 1), groups=1, channels=None, kernel_size=None, data_layout="NCHW", kernel_layout="OIHW", out_layout="", out_dtype="")
 nn.leaky_relu(data, alpha=0.01)
 nn.pad(data, pad_width, pad_value=0, pad_mode="constant")
 nn.l2_normalize(data, eps, axis=None)

@@ -183,6 +183,9 @@ class Conv2D(Operator):
     def packed(self, lanes: int, *operands: Any) -> Any:
         return packing.convolution(self, lanes, *operands)
 
+    def tiled(self, lanes: int, *operands: Any) -> Any:
+        return packing.by_tiles(self, lanes, *operands)
+
     def infer(self, data: TensorType, weight: TensorType) -> TensorType:
         source, kernel = layouts.parse(self.data_layout), layouts.parse(self.kernel_layout)
         kind = tensor(self, data, "data", len(source.axes))

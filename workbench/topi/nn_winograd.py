@@ -22,7 +22,7 @@ from . import attributes as convert
 from . import layout as layouts
 from .nn_conv import NCHW, Geometry, result_dtype, window_extent
 from .samples import floats, ints
-from .shapes import known, product, refuse, same_dimension, same_dtype, tensor
+from .shapes import ceil_divide, known, product, refuse, same_dimension, same_dtype, tensor
 from .winograd import LARGEST, Matrix, matrices
 
 HWOI = layouts.parse("HWOI")
@@ -199,16 +199,15 @@ class WinogradConv2D(Operator):
         return TensorType(layouts.transformed_shape(NCHW, source, plain), dtype)
 
     def reference(self, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        g, m = self.geometry(data.shape, weight.shape), self.tile_size
-        source = layouts.parse(self.data_layout)
+        g: Any = self.geometry(data.shape, weight.shape)
+        m, source = self.tile_size, layouts.parse(self.data_layout)
         plain = layouts.transform_numpy(data, source, NCHW)
         taps = layouts.transform_numpy(weight, layouts.parse(self.kernel_layout), HWOI, {"O": g.out_channels})
         size, own = taps.shape[0], matrices(m, g.kernel[0])
         top, left = self.padding[:2]
-        tall, wide = -(-int(g.out_height) // m), -(-int(g.out_width) // m)
-        big = np.zeros((*plain.shape[:2], tall * m + size - m, wide * m + size - m))
-        rows, columns = min(plain.shape[2], big.shape[2] - top), min(plain.shape[3], big.shape[3] - left)
-        big[:, :, top : top + rows, left : left + columns] = plain[:, :, :rows, :columns]
+        tall, wide = -(-g.out_height // m), -(-g.out_width // m)
+        reach = (tall * m + size - m, wide * m + size - m)
+        big = np.pad(plain, ((0, 0), (0, 0), (top, reach[0]), (left, reach[1])))[:, :, : reach[0], : reach[1]]
         windows = np.lib.stride_tricks.sliding_window_view(big, (size, size), axis=(2, 3))[:, :, ::m, ::m]
         products = np.einsum("ncyxij,ijoc->noyxij", _both(own.data, windows), taps.astype(np.float64))
         tiles = _both(own.output, products).transpose(0, 1, 2, 4, 3, 5)
@@ -223,6 +222,6 @@ class WinogradConv2D(Operator):
     def flops(self, data: TensorType, weight: TensorType) -> int:
         """Multiply-adds of the products between the transforms, two operations each."""
         g, m = self.geometry(data.shape, weight.shape), self.tile_size
-        tiles = product((g.batch, -(-g.out_height // m), -(-g.out_width // m)))
+        tiles = product((g.batch, ceil_divide(g.out_height, m), ceil_divide(g.out_width, m)))
         size = g.kernel[0] + m - 1
         return 2 * size * size * g.out_channels * known(self, g.in_channels, "channels") * known(self, tiles, "tiles")

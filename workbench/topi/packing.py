@@ -4,6 +4,7 @@
     groups of 34        ->   filled up to 48 channels each; the 14 added ones are cut away from the result
     R.nn.conv1d(x, w)   ->   the same over data of height 1: expand_dims, nn.conv2d as above, squeeze
     R.nn.dense(x, w)    ->   R.nn.contrib_dense_pack(x, R.layout_transform(w, ...), weight_layout="NC16n", units=1000)
+    R.nn.conv2d(x, w)   ->   by Winograd's tiles (`Operator.tiled`), where a model says that this takes less time
 
 Activations stay as they are.  Each function answers the new calls, or a `Failure`: the first condition that does not
 hold.
@@ -17,11 +18,27 @@ from typing import Any
 from ..core.rewrite import Failure
 from ..relay.ir.expr import Call, Constant, Expr
 from ..relay.ir.types import TensorType
+from . import conv_times
 from . import layout as layouts
 from .calls import call
+from .winograd import LARGEST, growth
 
 OFTEN = 8
 """Positions of the data for which a weight that is no constant is worth packing in each run."""
+
+TILES = (4, 2)
+"""Outputs of a tile, each way, that are tried."""
+GROWTH = 128.0
+"""By how much roundings of an element may grow (`winograd.growth`): F(4, 3) may be, F(6, 3) may not."""
+GAIN = 0.9
+"""What must be left of the direct convolution's time."""
+
+TILES = (4, 2)
+"""Outputs of a tile, each way, that are tried."""
+GROWTH = 128.0
+"""By how much the roundings of an element may grow (`winograd.growth`): F(4, 3) may be, F(6, 3) may not."""
+GAIN = 0.9
+"""What must be left of the direct convolution's time."""
 
 Conditions = list[tuple[bool, str, str]]
 """What must hold: the verdict, the condition, and what was found."""
@@ -51,6 +68,52 @@ def convolution(op: Any, lanes: int, data: Expr, weight: Expr) -> Expr | Failure
     if refusal is not None:
         return refusal
     return _blocked(op, lanes, data, weight) if whole else _filled(op, lanes, data, weight)
+
+
+def by_tiles(op: Any, lanes: int, data: Expr, weight: Expr) -> Expr | Failure:
+    """nn.conv2d by Winograd's minimal filtering, with the tile for which a model says the least time."""
+    kernel = layouts.parse(op.kernel_layout)
+    refusal = _first([
+        (isinstance(weight, Constant), "the weight is a constant, transformed once", "a weight of each run"),
+        (op.data_layout in ("NCHW", "NHWC") and not kernel.factors, "data lie as NCHW or NHWC, the weight in no blocks",
+         f"{op.data_layout} and {op.kernel_layout}"),
+        (op.out_layout in ("", op.data_layout), f"the result lies as {op.data_layout}", op.out_layout),
+    ])  # fmt: skip
+    refusal = refusal or _refused(lanes, data, weight, kernel.index_of("O"), op.data_layout.index("C"))
+    if refusal is not None:
+        return refusal
+    geometry = op.geometry(_shape(data), _shape(weight))
+    (high, wide), inner = geometry.kernel, geometry.in_channels
+    steps = f"strides {op.strides}, dilation {op.dilation}, {op.groups} groups"
+    dtypes = {str(_type(one).dtype) for one in (data, weight)} | {op.out_dtype} - {""}
+    possible = [m for m in TILES if high == wide > 1 and m + high - 1 <= LARGEST and growth(m, high) <= GROWTH]
+    refusal = _first([
+        ((*op.strides, *op.dilation, op.groups) == (1,) * 5, "strides, dilation and groups are 1", steps),
+        (dtypes == {"float32"}, "the numbers are float32", " and ".join(sorted(dtypes))),
+        (inner % lanes == 0, f"the input channels are whole vectors of {lanes}", str(inner)),
+        (bool(possible), f"roundings grow by tiles to at most {GROWTH:g} times", f"{high} x {wide} taps"),
+    ])  # fmt: skip
+    if refusal is not None:
+        return refusal
+    usual = conv_times.direct(op, geometry, lanes, fits=True)
+    least, tile = min((conv_times.tiled(geometry, lanes, m), m) for m in possible)
+    refusal = _first([
+        (least < GAIN * usual, f"tiles take less than {GAIN:.0%} of the direct convolution's time, by a model",
+         f"{least / usual:.0%} for {tile} x {tile} outputs"),
+    ])  # fmt: skip
+    return refusal or _tiled(op, lanes, data, weight, tile)
+
+
+def _tiled(op: Any, lanes: int, data: Expr, weight: Expr, tile: int) -> Expr:
+    if op.kernel_layout != "OIHW":
+        weight = call("layout_transform", weight, src_layout=op.kernel_layout, dst_layout="OIHW")
+    channels, layout = _shape(weight)[0], f"HWOI{lanes}o"
+    own = call("nn.contrib_conv2d_winograd_weight_transform", weight, tile_size=tile)
+    blocks = call("layout_transform", own, src_layout="HWOI", dst_layout=layout)
+    return call(
+        "nn.contrib_conv2d_winograd_without_weight_transform", data, blocks, tile_size=tile, padding=op.padding,
+        channels=channels, kernel_size=op.kernel_size, data_layout=op.data_layout, kernel_layout=layout,
+    )  # fmt: skip
 
 
 def sequence(op: Any, lanes: int, data: Expr, weight: Expr) -> Expr | Failure:
@@ -159,6 +222,10 @@ def _first(conditions: Conditions) -> Failure | None:
 
 
 def _shape(expr: Expr) -> tuple[int, ...]:
+    return _type(expr).concrete_shape
+
+
+def _type(expr: Expr) -> TensorType:
     kind = expr.checked_type
     assert isinstance(kind, TensorType)
-    return kind.concrete_shape
+    return kind

@@ -77,3 +77,23 @@ def _polynomial(roots: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
         shifted = [Fraction(0), *found]
         found = [high - root * low for high, low in zip(shifted, [*found, Fraction(0)], strict=True)]
     return tuple(found)
+
+
+@cache
+def growth(outputs: int, taps: int) -> float:
+    """How much larger the products between the transforms may be than those of the sum itself, in two dimensions.
+
+    The largest factor that an input and a tap have together in the terms of an output, signs left out: the square of
+    max over k, j, t of sum over i of |A^T[k, i] G[i, j] B^T[i, t]|.  Times the unit of rounding it is what an element's
+    error, as a part of the sum of the absolute products, grows by against the direct sum's.  (1: nothing; F(2, 3): 4,
+    F(4, 3): 114, F(6, 3): 204.)
+    """
+    own = matrices(outputs, taps)
+    size = range(outputs + taps - 1)
+    largest = max(
+        sum(abs(row[i] * own.filter[i][j] * own.data[i][t]) for i in size)
+        for row in own.output
+        for j in range(taps)
+        for t in size
+    )
+    return float(largest) ** 2

@@ -225,6 +225,13 @@ class Operator(Node):
         """
         return None
 
+    def tiled(self, lanes: int, *operands: Any) -> Any:
+        """The call by Winograd's tiles over a weight in blocks of `lanes` output channels, where that is faster.
+
+        A `core.rewrite.Failure` or None as for `packed`.
+        """
+        return None
+
     @property
     def attributes(self) -> dict[str, Any]:
         """Attribute values by name."""

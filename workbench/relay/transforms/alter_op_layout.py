@@ -5,7 +5,7 @@
 
 Two graphs are compared: the one as it is, and the one whose convolutions run over data NHWC, with all moves between
 layouts that this needs (`ConvertLayout`).  The time of a convolution is that of its multiply-adds at the share of the
-machine's peak that its kernel reaches (`SHARES`), the time of a move that of its bytes.
+machine's peak that its kernel reaches (`topi.conv_times`), the time of a move that of its bytes.
 """
 
 from __future__ import annotations
@@ -18,16 +18,12 @@ from ...core.node import post_order
 from ...core.rewrite import Failure
 from ...core.transform import PassContext, function_pass
 from ...target.target import Target
+from ...topi import conv_times
 from ..ir import expr as e
 from ..ir.operator import Operator
 from ..ir.types import TensorType
 from .convert_layout import Converter, Wishes
 
-SHARES: Final = {("NCHW", False): 0.85, ("NCHW", True): 0.5, ("NHWC", False): 0.9, ("NHWC", True): 0.85}
-"""Of the peak of multiply-adds, by the data's layout and whether there is one tap a channel.  Measured on layers of
-resnet50 with vectors of 512 bits: where pictures lie one behind the other, numbers of one pixel are a page apart."""
-UNPACKED: Final = 0.03
-"""Share of the peak of a convolution whose weights cannot lie in blocks."""
 MOVED: Final = 8.0
 """Bytes that a cycle moves from one layout to another."""
 GAIN: Final = 0.97
@@ -79,8 +75,7 @@ class _Model:
             return 0.0  # depthwise: the same in both
         packed = op.packed(self.lanes, *call.args)
         fits = packed is not None and not isinstance(packed, Failure)
-        share = SHARES.get((op.data_layout, geometry.kernel == (1, 1)), UNPACKED) if fits else UNPACKED
-        return op.flops(*types) / 2 / (2 * self.lanes) / share
+        return conv_times.direct(op, geometry, self.lanes, fits)
 
 
 def _bytes(call: e.Call) -> float:

@@ -2,8 +2,9 @@
 
     R.nn.conv2d(x, w)   ->   R.nn.conv2d(x, R.layout_transform(w, ...), channels=64, kernel_layout="OIHW16o")
 
-How an operator reads blocked weights is its own statement (`Operator.packed`).  The block is the number of lanes of a
-vector register of the target (`with target:`); activations stay as they are.
+How an operator reads blocked weights is its own statement (`Operator.packed`), and so is when it is faster by
+Winograd's minimal filtering (`Operator.tiled`); that changes roundings, and is done from level 3 on.  The block is the
+number of lanes of a vector register of the target (`with target:`); activations stay as they are.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from ..patterns import any_, op, operators, where
 from .rules import apply_rules
 
 LANES = "the operator reads weights in blocks of output channels"
+TILED = "the operator can be computed by Winograd's tiles"
 ELEMENTWISE = operators("an elementwise operator", lambda operator: operator.fusion is Fusion.ELEMWISE)
 
 
@@ -32,13 +34,15 @@ class Packable:
     """A call that its operator can make one over blocked weights; that is bound to "packed"."""
 
     lanes: int
+    tiles: bool = False
+    """By Winograd's tiles."""
 
     def match(self, node: Node, match: Match) -> Failure | None:
         if not isinstance(node, e.Call) or not isinstance(node.op, Operator):
             return Failure("the expression is a call of an operator", lambda: brief(node))
-        packed = node.op.packed(self.lanes, *node.args)
+        packed = (node.op.tiled if self.tiles else node.op.packed)(self.lanes, *node.args)
         if packed is None:
-            return Failure(LANES, node.op.name)
+            return Failure(TILED if self.tiles else LANES, node.op.name)
         if isinstance(packed, Failure):
             return packed
         match.bound["packed"] = packed
@@ -77,22 +81,32 @@ def bias_before_squeeze(m: Match) -> Any:
     return relay.call("squeeze", e.Call(m["last"].op, (m["wide"], m["bias"])), axis=m["cut"].op.axis)
 
 
-def pack_rules(lanes: int) -> list[Rule]:
-    """The rules for blocks of `lanes` channels."""
+def pack_rules(lanes: int, winograd: bool = False) -> list[Rule]:
+    """The rules for blocks of `lanes` channels; `winograd`: with the one that takes tiles where they are faster."""
     table = RuleTable("PackWeights")
+
+    @table.rule("winograd", Packable(lanes, tiles=True))
+    def by_tiles(m: Match) -> Any:
+        """A convolution of many channels takes fewer multiplications by Winograd's minimal filtering."""
+        return m["packed"]
 
     @table.rule("pack-weights", Packable(lanes))
     def pack_weights(m: Match) -> Any:
         """A convolution or product reads its weights in blocks of output channels."""
         return m["packed"]
 
-    return [pack_weights, *_WIDENED]
+    return [*([by_tiles] if winograd else []), pack_weights, *_WIDENED]
 
 
 @function_pass(opt_level=1, name="PackWeights", required=["InferType"], applies_to=e.Function)
-def PackWeights(func: e.Function, mod: IRModule, ctx: PassContext, *, lanes: int = 0) -> e.Function:
-    """Block weights by `lanes` output channels (0: the lanes of the current target)."""
+def PackWeights(
+    func: e.Function, mod: IRModule, ctx: PassContext, *, lanes: int = 0, winograd: bool = True
+) -> e.Function:
+    """Block weights by `lanes` output channels (0: the lanes of the current target).
+
+    `winograd`: from level 3 on, convolutions go by Winograd's tiles where a model says that these take less time.
+    """
     if func.is_primitive:
         return func
     chosen = lanes or (Target.current(allow_none=True) or Target("llvm")).lanes
-    return apply_rules(func, pack_rules(chosen), mod)
+    return apply_rules(func, pack_rules(chosen, winograd and ctx.opt_level >= 3), mod)

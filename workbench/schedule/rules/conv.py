@@ -46,7 +46,7 @@ def packed(schedule: Schedule, anchor: str, machine: Machine) -> None:
     blocks, width, lanes = known[1], known[3], known[4]
     column_tile = int(notes.get("width_tile", 1))
     depthwise = notes.get("anchor") == "depthwise_conv2d"
-    last_channel = _channels_last(schedule, output.target, anchor)
+    last_channel = channels_last(schedule, output.target, anchor)
     reduced = [extent(item) or 1 for item in items if item.kind is t.IterKind.REDUCE]
     pointwise = not last_channel and reduced[-2:] == [1, 1]
     panel = 4 * lanes * taps(items)
@@ -71,7 +71,7 @@ def packed(schedule: Schedule, anchor: str, machine: Machine) -> None:
             block_by_itself(schedule, other.name, machine)
 
 
-def _channels_last(schedule: Schedule, output: str, anchor: str) -> bool:
+def channels_last(schedule: Schedule, output: str, anchor: str) -> bool:
     """Whether the last iterator of the block that reads the sums is their channel (NHWC)."""
     block, sums = site_of(schedule, output).block, site_of(schedule, anchor).block.writes[0].buffer
     place = next(region for region in block.reads if region.buffer is sums).region[1].min

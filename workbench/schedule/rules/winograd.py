@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...tir import nodes as t
 from ..errors import require
 from ..references import BlockRV, LoopRV
 from ..schedule import Schedule
-from .conv import register_tile
+from .conv import channels_last, register_tile
 from .generic import block_by_itself, inline_elementwise
 from .shapes import Machine, divisors, extent, is_reduction, site_of, whole_lanes
 from .tiles import accumulate
+
 
 @dataclass(frozen=True)
 class _Stages:
@@ -120,7 +120,7 @@ def _output(
     """Tile the output; the loop over rows of tiles, and the one of a tile and block of channels."""
     items = site_of(schedule, stages.output_rows).block.iter_vars
     m = extent(items[4]) or 1
-    last = _channels_last(schedule, stages)
+    last = channels_last(schedule, stages.output, stages.output_rows)
     batch, row, column, channel = loops if last else (loops[0], *loops[2:], loops[1])
     row_tile, row_inner = schedule.split(row, factors=[None, m])
     column_tile, column_inner = schedule.split(column, factors=[None, m])
@@ -132,12 +132,6 @@ def _output(
     schedule.unroll(column_inner)
     schedule.vectorize(lane)
     return outer, block
-
-
-def _channels_last(schedule: Schedule, stages: _Stages) -> bool:
-    from .conv import _channels_last as asked
-
-    return asked(schedule, stages.output, stages.output_rows)
 
 
 def _into(
