@@ -486,8 +486,7 @@ JUDGES: dict[str, Judge] = {
     "strided_slice": strided_slice, "take": take, "gather": gather, "gather_nd": gather_nd, "one_hot": one_hot,
     "nn.pad": pad, "tile": tile, "repeat": repeat, "transpose": transpose, "reshape": reshape,
     "layout_transform": layout_transform, "arange": arange, "image.grid_sample": grid_sample,
-    "vision.roi_align": roi_align, "nn.deformable_conv2d": deformable, "nn.max_pool_indices": pool_indices,
-    **WINOGRAD,
+    "vision.roi_align": roi_align, "nn.deformable_conv2d": deformable, "nn.max_pool_indices": pool_indices, **WINOGRAD,
 }  # fmt: skip
 
 PLAIN: dict[str, str] = {

@@ -22,7 +22,7 @@ from ..arith import build
 from . import layout as layouts
 from .compute_conv import width_tile
 from .nn_conv import NCHW
-from .shapes import ceil_divide
+from .shapes import ceil_divide, multiply
 from .winograd import Matrix, matrices
 
 
@@ -46,12 +46,11 @@ def weight_transform(op: Any, weight: Any) -> Any:
 def without_weight_transform(op: Any, data: Any, weight: Any) -> Any:
     """nn.contrib_conv2d_winograd_without_weight_transform."""
     source, kernel = layouts.parse(op.data_layout), layouts.parse(op.kernel_layout)
-    g, m, size = op.geometry(data.shape, weight.shape), op.tile_size, weight.shape[0]
+    g: Any = op.geometry(data.shape, weight.shape)
+    m, size = op.tile_size, weight.shape[0]
     own = matrices(m, size - m + 1)
     block = kernel.factors.get("O", 1)
-    tall, wide = ceil_divide(g.out_height, m), ceil_divide(g.out_width, m)
-    if isinstance(wide, int):
-        wide = ceil_divide(wide, width_tile(wide)) * width_tile(wide)
+    tall, wide = ceil_divide(g.out_height, m), _filled(ceil_divide(g.out_width, m))
     tiles = (g.batch, tall, wide)
     big = _data_pad(op, data, source, g, tuple(count * m + size - m for count in (tall, wide)))
     rows = te.compute(
@@ -88,6 +87,12 @@ def without_weight_transform(op: Any, data: Any, weight: Any) -> Any:
 
     shape = layouts.transformed_shape(NCHW, source, (g.batch, g.out_channels, g.out_height, g.out_width))
     return te.compute(shape, unpacked, name="conv2d_output", tag="injective")
+
+
+def _filled(tiles: Any) -> Any:
+    """Columns of tiles, filled up so that register tiles have no remainder."""
+    together = width_tile(tiles)
+    return multiply(ceil_divide(tiles, together), together)
 
 
 def _data_pad(op: Any, data: Any, source: layouts.Layout, g: Any, extents: Sequence[Any]) -> Any:

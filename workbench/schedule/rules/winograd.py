@@ -58,7 +58,7 @@ def tiles(schedule: Schedule, anchor: str, machine: Machine) -> None:
         fix="schedule block by block",
     )
     copy = schedule.cache_write(schedule.get_block(anchor), 0, "local")
-    rows = _rows_together(machine, tall, wide * size * size, channels, blocks * lanes)
+    rows = rows_together(machine, tall, wide, size * size, channels, blocks * lanes)
     outer, at = _output(schedule, stages, loops, rows or 1, lanes)
     _into(schedule, stages.output_rows, at, unrolled=(4,), order=(5, 4), vector=6)
     together = outer if rows else None
@@ -68,17 +68,17 @@ def tiles(schedule: Schedule, anchor: str, machine: Machine) -> None:
         block_by_itself(schedule, other.name, machine)
 
 
-def _rows_together(machine: Machine, tall: int, elements: int, channels: int, outputs: int) -> int:
-    """Rows of tiles whose stages share a loop; 0: each stage of the whole picture by itself.
+def rows_together(machine: Machine, tall: int, wide: int, elements: int, channels: int, outputs: int) -> int:
+    """How many of `tall` rows of `wide` tiles share a loop; 0: each stage of the whole picture has its own.
 
     By bytes that come from beyond the second cache: stages by themselves write transformed data and sums, and read
-    them again; together, the weights are read once for each loop's turn.  `elements`: of the tiles of a row.
+    them again; together, the weights are read once in each turn of the loop.  `elements`: of a tile.
     """
-    row = 4 * elements * (channels + outputs)
+    row = 4 * wide * elements * (channels + outputs)
     fitting = [one for one in divisors(tall) if one * row <= machine.second]
     if not fitting:
         return 0
-    weights = 4 * elements // tall * channels * outputs
+    weights = 4 * elements * channels * outputs
     return max(fitting) if tall // max(fitting) * weights < 2 * tall * row else 0
 
 
@@ -195,4 +195,4 @@ def _data(schedule: Schedule, stages: _Stages, together: LoopRV | None, vector: 
         schedule.vectorize(inner)
 
 
-__all__ = ["tiles"]
+__all__ = ["rows_together", "tiles"]
