@@ -47,7 +47,7 @@ def session() -> Any:
     x = relay.var("x", shape=(1, 16, 14, 14))
     weight = relay.const(generator.standard_normal((32, 16, 3, 3)).astype("float32"))
     dense = relay.const(generator.standard_normal((40, 32)).astype("float32"))
-    body = relay.nn.conv2d(x, weight, padding=(1, 1))
+    body = relay.nn.conv2d(x, weight, padding=(1, 1), strides=2)
     body = relay.nn.batch_flatten(relay.nn.global_avg_pool2d(relay.nn.relu(body)))
     return wb.open(IRModule.from_expr(relay.Function([x], relay.nn.softmax(relay.nn.dense(body, dense)))))
 

@@ -20,6 +20,7 @@ from ..relay.ir.operator import Fusion, Operator, Precision, attribute, bad, exa
 from ..relay.ir.types import TensorType
 from . import attributes as convert
 from . import layout as layouts
+from .compute_winograd import weight_transform, without_weight_transform
 from .nn_conv import NCHW, Geometry, result_dtype, window_extent
 from .samples import floats, ints
 from .shapes import ceil_divide, known, product, refuse, same_dimension, same_dtype, tensor
@@ -92,8 +93,6 @@ class WinogradWeightTransform(Operator):
         return np.ascontiguousarray(found.transpose(2, 3, 0, 1)).astype(weight.dtype)
 
     def compute(self, weight: Any) -> Any:
-        from .compute_winograd import weight_transform
-
         return weight_transform(self, weight)
 
 
@@ -215,8 +214,6 @@ class WinogradConv2D(Operator):
         return layouts.transform_numpy(whole.astype(data.dtype), NCHW, source)
 
     def compute(self, data: Any, weight: Any) -> Any:
-        from .compute_winograd import without_weight_transform
-
         return without_weight_transform(self, data, weight)
 
     def flops(self, data: TensorType, weight: TensorType) -> int:
