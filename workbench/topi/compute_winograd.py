@@ -2,9 +2,9 @@
 
 With m x m outputs a tile, tiles of a x a inputs, and output channels in blocks of `b`:
   data_pad         [n, y, x, c]               channels last, zeros around it, filled up to whole tiles
-  data_rows        [n, ty, tx, a, a, c]       B^T d
-  data_tile        [n, ty, tx, a, a, c]       (B^T d) B
-  conv2d_winograd  [n, ty, tx, a, a, o/b, b]  the reduction over c; its name is the anchor that schedules look for
+  data_rows        [n, a, a, ty, tx, c]       B^T d
+  data_tile        [n, a, a, ty, tx, c]       (B^T d) B
+  conv2d_winograd  [n, a, a, ty, tx, o/b, b]  the reduction over c; its name is the anchor that schedules look for
   output_rows      [n, ty, tx, o/b, m, a, b]  A^T M
   conv2d_output    as the data lie            (A^T M) A, back from tiles
 
@@ -51,32 +51,32 @@ def without_weight_transform(op: Any, data: Any, weight: Any) -> Any:
     own = matrices(m, size - m + 1)
     block = kernel.factors.get("O", 1)
     tall, wide = ceil_divide(g.out_height, m), _filled(ceil_divide(g.out_width, m))
-    tiles = (g.batch, tall, wide)
+    elements = (g.batch, size, size, tall, wide)
     big = _data_pad(op, data, source, g, tuple(count * m + size - m for count in (tall, wide)))
     rows = te.compute(
-        (*tiles, size, size, g.in_channels),
-        lambda n, y, x, e, j, c: _chosen(e, own.data, lambda i: big(n, y * m + i, x * m + j, c)),
+        (*elements, g.in_channels),
+        lambda n, e, j, y, x, c: _chosen(e, own.data, lambda i: big(n, y * m + i, x * m + j, c)),
         name="data_rows", tag="injective",
     )  # fmt: skip
     tile = te.compute(
-        (*tiles, size, size, g.in_channels),
-        lambda n, y, x, e, u, c: _chosen(u, own.data, lambda j: rows(n, y, x, e, j, c)),
+        (*elements, g.in_channels),
+        lambda n, e, u, y, x, c: _chosen(u, own.data, lambda j: rows(n, e, j, y, x, c)),
         name="data_tile", tag="injective",
     )  # fmt: skip
     channel = te.reduce_axis((0, g.in_channels), name="rc")
 
-    def products(n: Any, y: Any, x: Any, e: Any, u: Any, ob: Any, oi: Any) -> Any:
+    def products(n: Any, e: Any, u: Any, y: Any, x: Any, ob: Any, oi: Any) -> Any:
         place = {("H", 0): e, ("W", 0): u, ("O", 0): ob, ("O", block): oi, ("I", 0): channel.var}
-        return te.sum(tile(n, y, x, e, u, channel.var) * weight(*(place[axis] for axis in kernel.axes)), axis=channel)
+        return te.sum(tile(n, e, u, y, x, channel.var) * weight(*(place[axis] for axis in kernel.axes)), axis=channel)
 
     blocks = ceil_divide(g.out_channels, block)
     sums = te.compute(
-        (*tiles, size, size, blocks, block), products, name="conv2d_winograd", tag="conv2d_winograd",
+        (*elements, blocks, block), products, name="conv2d_winograd", tag="conv2d_winograd",
         attrs={"anchor": "conv2d_winograd"},
     )  # fmt: skip
     half = te.compute(
-        (*tiles, blocks, m, size, block),
-        lambda n, y, x, ob, k, u, oi: _chosen(k, own.output, lambda e: sums(n, y, x, e, u, ob, oi)),
+        (g.batch, tall, wide, blocks, m, size, block),
+        lambda n, y, x, ob, k, u, oi: _chosen(k, own.output, lambda e: sums(n, e, u, y, x, ob, oi)),
         name="output_rows", tag="injective",
     )  # fmt: skip
 

@@ -71,10 +71,10 @@ def packed(schedule: Schedule, anchor: str, machine: Machine) -> None:
             block_by_itself(schedule, other.name, machine)
 
 
-def channels_last(schedule: Schedule, output: str, anchor: str) -> bool:
-    """Whether the last iterator of the block that reads the sums is their channel (NHWC)."""
+def channels_last(schedule: Schedule, output: str, anchor: str, axis: int = 1) -> bool:
+    """Whether the last iterator of the block that reads the sums is their channel (NHWC); `axis`: of their blocks."""
     block, sums = site_of(schedule, output).block, site_of(schedule, anchor).block.writes[0].buffer
-    place = next(region for region in block.reads if region.buffer is sums).region[1].min
+    place = next(region for region in block.reads if region.buffer is sums).region[axis].min
     return any(var is block.iter_vars[-1].var for var in variables_of(place))
 
 

@@ -2,11 +2,11 @@
 
 for n, rows of tiles in parallel:
     data_pad[...] = data                                                # only where there is padding
-    for ty, tx, vector of c: data_rows[a, a, :] = B^T d; data_tile[ty, tx, a, a, c] = data_rows B
+    for ty, tx, vector of c: data_rows[a, a, :] = B^T d; data_tile[a, a, ty, tx, c] = data_rows B
     for e, u, blocks of o, ty, columns of tiles:
         sums[columns, blocks, lanes] = 0
-        for c: sums[x, b, :] += data_tile[ty, x, e, u, c] * weight[e, u, b, c, :]
-        conv2d_winograd[ty, columns, e, u, blocks, :] = sums
+        for c: sums[x, b, :] += data_tile[e, u, ty, x, c] * weight[e, u, b, c, :]
+        conv2d_winograd[e, u, ty, columns, blocks, :] = sums
     for ty, tx, block of o: output_rows[m, a, :] = A^T M; output[...] = epilogue(output_rows A)
 """
 
@@ -35,7 +35,7 @@ class _Stages:
 
 
 def tiles(schedule: Schedule, anchor: str, machine: Machine) -> None:
-    """Schedule a convolution of tiles [n, ty, tx, e, u, o/lanes, lanes]; the output lies as NCHW or NHWC."""
+    """Schedule a convolution of tiles [n, e, u, ty, tx, o/lanes, lanes]; the output lies as NCHW or NHWC."""
     stages = _stages(schedule, anchor)
     sizes = [extent(item) for item in site_of(schedule, anchor).block.iter_vars]
     loops = schedule.get_loops(schedule.get_block(stages.output))
@@ -47,7 +47,7 @@ def tiles(schedule: Schedule, anchor: str, machine: Machine) -> None:
         expected="constant extents, a weight as HWOI16o",
         fix="schedule block by block, or pack the weight",
     )
-    _, tall, wide, size, _, blocks, lanes, channels = (known or 0 for known in sizes)
+    _, size, _, tall, wide, blocks, lanes, channels = (known or 0 for known in sizes)
     vector = whole_lanes(channels, machine.lanes)
     require(
         vector is not None,
@@ -120,7 +120,7 @@ def _output(
     """Tile the output; the loop over rows of tiles, and the one of a tile and block of channels."""
     items = site_of(schedule, stages.output_rows).block.iter_vars
     m = extent(items[4]) or 1
-    last = channels_last(schedule, stages.output, stages.output_rows)
+    last = channels_last(schedule, stages.output, stages.output_rows, axis=3)
     batch, row, column, channel = loops if last else (loops[0], *loops[2:], loops[1])
     row_tile, row_inner = schedule.split(row, factors=[None, m])
     column_tile, column_inner = schedule.split(column, factors=[None, m])
@@ -161,7 +161,7 @@ def _products(
     if together is not None:
         schedule.compute_at(copy, together, preserve_unit_loops=True)
     vectors, columns = register_tile(machine, blocks, wide, 1, 4 * lanes * channels, pointwise=True)
-    *_, batch, row, column, e, u, block, lane = schedule.get_loops(copy)
+    *_, batch, e, u, row, column, block, lane = schedule.get_loops(copy)
     column_outer, column_inner = schedule.split(column, factors=[None, columns])
     block_outer, block_inner = schedule.split(block, factors=[None, vectors])
     schedule.reorder(e, u, block_outer, batch, row, column_outer, column_inner, block_inner, lane)
@@ -178,16 +178,16 @@ def _data(schedule: Schedule, stages: _Stages, together: LoopRV | None, vector: 
     block = schedule.get_block(stages.data_tile)
     if together is not None:
         schedule.compute_at(block, together, preserve_unit_loops=True)
-    *_, batch, row, column, e, u, channel = schedule.get_loops(block)
+    *_, batch, e, u, row, column, channel = schedule.get_loops(block)
     chunk, lane = schedule.split(channel, factors=[None, vector])
-    schedule.reorder(row, column, chunk, e, u, lane)
+    schedule.reorder(batch, row, column, chunk, e, u, lane)
     outer = together
     if outer is None:
         outer = schedule.fuse(batch, row)
         schedule.parallel(outer)
     schedule.vectorize(lane)
     schedule.unroll(u)
-    _into(schedule, stages.data_rows, chunk, unrolled=(3,), order=(4, 3), vector=5)
+    _into(schedule, stages.data_rows, chunk, unrolled=(1,), order=(2, 1), vector=5)
     if stages.pad is not None:
         schedule.compute_at(schedule.get_block(stages.pad), outer, preserve_unit_loops=True)
         *_, last = schedule.get_loops(schedule.get_block(stages.pad))
