@@ -102,7 +102,7 @@ class WinogradConv2D(Operator):
 
     Data as in nn.conv2d.  kernel_layout "HWOI16o" is (a, a, O/16, C, 16); then `channels` is needed where O was filled
     up.  The result differs from nn.conv2d's by roundings: for tile_size 4 and 3 x 3 taps they are about four times as
-    large, measured against the sum of the products' absolute values.
+    large, as a part of the greatest sum of absolute products in a tile (`winograd.growth`).
     """
 
     tile_size: int = attribute(doc="rows and columns of outputs that a tile has", convert=convert.integer)

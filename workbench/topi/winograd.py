@@ -85,8 +85,9 @@ def growth(outputs: int, taps: int) -> float:
 
     The largest factor that an input and a tap have together in the terms of an output, signs left out: the square of
     max over k, j, t of sum over i of |A^T[k, i] G[i, j] B^T[i, t]|.  Times the unit of rounding it is what an element's
-    error, as a part of the sum of the absolute products, grows by against the direct sum's.  (1: nothing; F(2, 3): 4,
-    F(4, 3): 114, F(6, 3): 204.)
+    error grows by against the direct sum's, as a part of the greatest sum of absolute products in its tile: where all
+    of a window is padding, what should be 0 has the roundings of its neighbours.  (1: nothing; F(2, 3): 4, F(4, 3):
+    114, F(6, 3): 204.)
     """
     own = matrices(outputs, taps)
     size = range(outputs + taps - 1)
