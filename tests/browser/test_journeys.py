@@ -140,7 +140,7 @@ def test_journey_1_a_visitor_goes_from_the_widest_box_to_a_new_time(visit: Calla
     expect(visitor.pane("B").locator(".wb-text-row.wb-lit").first).to_be_visible(timeout=LONG)
     expect(visitor.chip("LLVM").locator(".wb-lit-count")).to_be_visible(timeout=LONG)
     visitor.click(visitor.chip("Assembly"), modifiers=["Shift"])
-    hot = visitor.pane("B").locator(".wb-text-row.wb-lit", has_text=re.compile("fmadd|fmla|mul"))
+    hot = visitor.pane("B").locator(".wb-text-row.wb-lit", has_text=re.compile(r"v\w+ps|fmla|fmul"))
     expect(hot.first).to_be_visible(timeout=LONG)
     visitor.click(visitor.chip("Schedule"))
     visitor.press("t")

@@ -20,9 +20,16 @@ def test_ux_38_a_line_lights_its_lines_in_the_other_language(shown: Shown) -> No
     expect(line).to_have_class(re.compile("wb-lit"))
     lit = shown.rows("B").and_(shown.page.locator(".wb-lit"))
     expect(lit.first).to_be_visible()
-    plain = shown.rows("B").and_(shown.page.locator(":not(.wb-lit)")).first
-    colours = [row.evaluate("node => getComputedStyle(node).backgroundColor") for row in (lit.first, plain)]
-    assert colours[0] != colours[1]
+    with_and_without = """row => {
+        const colour = () => getComputedStyle(row).backgroundColor;
+        const found = [colour()];
+        row.classList.remove("wb-lit");
+        found.push(colour());
+        row.classList.add("wb-lit");
+        return found;
+    }"""
+    lit_colour, plain_colour = lit.first.evaluate(with_and_without)
+    assert lit_colour != plain_colour
 
 
 def node_of_the_stem(shown: Shown) -> Locator:

@@ -53,9 +53,13 @@ def _float(op: Operator, kind: TensorType) -> None:
 
 
 def _both(matrix: Matrix, values: np.ndarray) -> np.ndarray:
-    """matrix @ values @ matrix^T over the last two axes, in float64."""
-    exact = np.array(matrix, np.float64)
-    return exact @ values.astype(np.float64) @ exact.T
+    """matrix @ values @ matrix^T over the last two axes, in float64; a zero of the matrix takes no part."""
+    found = values.astype(np.float64)
+    for axis in (-2, -1):
+        parts = [np.take(found, number, axis) for number in range(found.shape[axis])]
+        rows = [sum(float(factor) * part for factor, part in zip(row, parts, strict=True) if factor) for row in matrix]
+        found = np.stack(rows, axis)
+    return found
 
 
 @operator("nn.contrib_conv2d_winograd_weight_transform")
@@ -102,7 +106,8 @@ class WinogradConv2D(Operator):
 
     Data as in nn.conv2d.  kernel_layout "HWOI16o" is (a, a, O/16, C, 16); then `channels` is needed where O was filled
     up.  The result differs from nn.conv2d's by roundings: for tile_size 4 and 3 x 3 taps they are about four times as
-    large, as a part of the greatest sum of absolute products in a tile (`winograd.growth`).
+    large, as a part of the greatest sum of absolute products in a tile (`winograd.growth`).  What is not finite
+    spreads over its tile.
     """
 
     tile_size: int = attribute(doc="rows and columns of outputs that a tile has", convert=convert.integer)
