@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
-from tests.schedule.executing import inputs
-from tests.schedule.test_rules import NARROW, WIDE, Kernel
+from tests.schedule.test_rules import NARROW, WIDE, Kernel, check_numbers_stay
 from workbench import te
 from workbench.arith import build
 from workbench.arith.nodes import Var
-from workbench.schedule import Schedule, Trace, rules
+from workbench.schedule import Schedule, rules
 from workbench.schedule.rules import winograd
 from workbench.schedule.rules.shapes import Machine
 from workbench.target import Target
 from workbench.tir import nodes as t
-from workbench.tir.interpret import interpret
 from workbench.topi.nn_winograd import WinogradConv2D
 
 
@@ -55,15 +52,7 @@ CASES = {
 @pytest.mark.parametrize("target", (WIDE, NARROW), ids=("wide", "narrow"))
 @pytest.mark.parametrize("name", CASES)
 def test_the_numbers_stay(name: str, target: Target) -> None:
-    func = CASES[name]
-    sch = rules.default(Kernel(func, target))
-    expected, found = inputs(func), inputs(func)
-    interpret(func, *expected)
-    interpret(sch.func, *found, check_regions=True)
-    assert all(np.array_equal(one, other) for one, other in zip(found, expected, strict=True))
-    again = Schedule(func)
-    Trace.from_json(sch.trace.as_json()).apply_to(again)
-    assert again.fingerprint() == sch.fingerprint()
+    check_numbers_stay(CASES[name], target)
 
 
 def loops(sch: Schedule, block: str) -> list[tuple[str, Any]]:

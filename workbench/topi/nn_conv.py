@@ -72,6 +72,15 @@ def check_positive(op: Operator, **values: Any) -> None:
             refuse(op, "E-OPERATOR-ATTRIBUTE", f"{name} must be positive", found=value)
 
 
+def output_channels(op: Any, filled: Dimension, kernel: layouts.Layout) -> int:
+    """`op.channels`, or those of the weight, which is filled up to whole blocks.  Refuses numbers that do not agree."""
+    count, block = known(op, filled, "the number of output channels"), kernel.factors.get("O", 1)
+    out = count if op.channels is None else op.channels
+    if -(-out // block) * block != count:
+        refuse(op, "E-TYPE-SHAPE", "weight does not have that many output channels", found=count, expected=out)
+    return out
+
+
 @operator("nn.conv2d")
 class Conv2D(Operator):
     """Two-dimensional convolution (cross-correlation) of data (N, C, H, W) with weight (O, C/groups, KH, KW).
@@ -140,7 +149,7 @@ class Conv2D(Operator):
         n, c, h, w = (source.extent(data, letter) for letter in "NCHW")
         filled, per_group = kernel.extent(weight, "O"), kernel.extent(weight, "I")
         kh, kw = (known(self, kernel.extent(weight, letter), "the kernel's size") for letter in "HW")
-        out = self._out_channels(known(self, filled, "the number of output channels"), kernel)
+        out = output_channels(self, filled, kernel)
         self._check_channels(c, per_group, out)
         if self.kernel_size is not None and self.kernel_size != (kh, kw):
             refuse(
@@ -152,13 +161,6 @@ class Conv2D(Operator):
             window_extent(self, h, top + bottom, kh, self.strides[0], self.dilation[0]),
             window_extent(self, w, left + right, kw, self.strides[1], self.dilation[1]),
         )  # fmt: skip
-
-    def _out_channels(self, filled: int, kernel: layouts.Layout) -> int:
-        block = kernel.factors.get("O", 1)
-        out = filled if self.channels is None else self.channels
-        if -(-out // block) * block != filled:
-            refuse(self, "E-TYPE-SHAPE", "weight does not have that many output channels", found=filled, expected=out)
-        return out
 
     def _check_channels(self, channels: Dimension, per_group: Dimension, out: int) -> None:
         if same_dimension(channels, multiply(per_group, self.groups)) is False:

@@ -21,7 +21,7 @@ from ..relay.ir.types import TensorType
 from . import attributes as convert
 from . import layout as layouts
 from .compute_winograd import weight_transform, without_weight_transform
-from .nn_conv import NCHW, Geometry, result_dtype, window_extent
+from .nn_conv import NCHW, Geometry, output_channels, result_dtype, window_extent
 from .samples import floats, ints
 from .shapes import ceil_divide, known, product, refuse, same_dimension, same_dtype, tensor
 from .winograd import LARGEST, Matrix, matrices
@@ -171,17 +171,10 @@ class WinogradConv2D(Operator):
         inner = kernel.extent(weight, "I")
         if same_dimension(c, inner) is False:
             refuse(self, "E-TYPE-SHAPE", "channels of data and weight do not agree", found=f"{c} and {inner}")
-        out = self._out_channels(known(self, kernel.extent(weight, "O"), "the number of output channels"), kernel)
+        out = output_channels(self, kernel.extent(weight, "O"), kernel)
         top, left, bottom, right = self.padding
         extents = (window_extent(self, h, top + bottom, taps, 1, 1), window_extent(self, w, left + right, taps, 1, 1))
         return Geometry(n, c, h, w, out, (taps, taps), *extents)
-
-    def _out_channels(self, filled: int, kernel: layouts.Layout) -> int:
-        block = kernel.factors.get("O", 1)
-        out = filled if self.channels is None else self.channels
-        if -(-out // block) * block != filled:
-            refuse(self, "E-TYPE-SHAPE", "weight does not have that many output channels", found=filled, expected=out)
-        return out
 
     def infer(self, data: TensorType, weight: TensorType) -> TensorType:
         source, kernel = layouts.parse(self.data_layout), layouts.parse(self.kernel_layout)
