@@ -35,6 +35,7 @@ class Harness:
         self.dropped: set[str] = set()
         """Commands that are lost on their way: they come to no kernel, and no answer comes back."""
         self._held: list[dict[str, Any]] = []
+        self._since = ""
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
         page.route("**/*", self._serve)
@@ -74,29 +75,36 @@ class Harness:
         self.page.evaluate("traits => void window.show(traits)", traits)
 
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """The kernel is at work on other cells, and has time again after it, whatever happens: screens are shared."""
-        self.busy = True
+    def held(self, since: str = "") -> Iterator[None]:
+        """The kernel is at work on other cells, and has time again after it, whatever happens: screens are shared.
+
+        `since`: a command that it takes long for; what is asked before that one is answered.
+        """
+        self.busy, self._since = not since, since
         try:
             yield
         finally:
             self.answer_held()
 
     def answer_held(self) -> None:
-        """The kernel has time again."""
-        self.busy = False
-        for message in self._held:
-            answer = self._answer(message)
+        """The kernel has time again: it answers in the order it was asked in."""
+        self._since = ""
+        while self._held:  # what the page asks meanwhile comes behind these
+            answer = self._reply(self._held.pop(0))
             if answer is not None:
                 self.page.evaluate("answer => window.model.deliver(JSON.parse(answer))", answer)
-        self._held.clear()
+        self.busy = False
 
     def _answer(self, message: dict[str, Any]) -> str | None:
-        """The reply as a kernel sends it: JSON, and buffers (playwright's own form of a value takes much longer)."""
-        assert self.screen is not None
+        self.busy = self.busy or message["op"] == self._since
         if self.busy:
             self._held.append(message)
             return None
+        return self._reply(message)
+
+    def _reply(self, message: dict[str, Any]) -> str | None:
+        """The reply as a kernel sends it: JSON, and buffers (playwright's own form of a value takes much longer)."""
+        assert self.screen is not None
         self.asked.append(message)
         if message["op"] in self.dropped:
             return None

@@ -55,10 +55,12 @@ class TreeItem(View):
 class TreeView(View):
     step: str
     items: tuple[TreeItem, ...]
+    linked: bool = True
+    """Whether the items have their classes: not before the kernels are known."""
     version: int = SCHEMA_VERSION
 
 
-def graph_tree(step: Step, classes: Mapping[int, Set[int]]) -> TreeView:
+def graph_tree(step: Step, classes: Mapping[int, Set[int]], linked: bool = True) -> TreeView:
     """The graph after a step; `classes` by identity of calls."""
     main = step.stage.module["main"]
     assert isinstance(main, r.Function)
@@ -66,7 +68,7 @@ def graph_tree(step: Step, classes: Mapping[int, Set[int]]) -> TreeView:
     for found in listings_of(step).values():
         names.update(found.names)
     words = _Words(_Changed(step), names, classes)
-    return TreeView(step.label, tuple(item for box in boxes_of(main) for item in words.of_box(box, 1)))
+    return TreeView(step.label, tuple(item for box in boxes_of(main) for item in words.of_box(box, 1)), linked)
 
 
 class _Words:

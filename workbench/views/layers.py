@@ -286,8 +286,9 @@ class LayersModel:
     def tree(self, layer: str, step: str = "") -> TreeView:
         """The same graph in words."""
         label = step or self._graph_step(layer)
-        classes = self.session.provenance.links.of_graph(label) if self._lowered() else {}
-        return graph_tree(self._relay_step(label), classes)
+        linked = self._lowered()
+        classes = self.session.provenance.links.of_graph(label) if linked else {}
+        return graph_tree(self._relay_step(label), classes, linked)
 
     def with_attribute(
         self, layer: str, step: str, place: str, number: int, name: str, text: str

@@ -88,6 +88,8 @@ export abstract class Fetching extends BaseStore {
   }
 
   abstract selected: Classes;
+  /** Links have come, or cannot be had: what was clicked before is selected now, or is not. */
+  abstract linked(given: boolean): void;
   /** Bring what a pane is to begin with into sight. */
   protected abstract toBegin(shown: Pane): void;
   /** Select what was selected in the program before, or what is left of it. */
@@ -149,6 +151,8 @@ export abstract class Fetching extends BaseStore {
     for (const shown of this.panes) if (shown.mode === "graph") void this.loadGraph(shown.layer);
     for (const shown of this.panes) if (shown.mode === "tree") void this.once(`tree ${shown.layer}`, () => this.tools.loadTree(shown.layer));
     void this.loadKernels().then(() => {
+      if (this.refusals.has("kernels")) this.linked(false);
+      for (const shown of this.panes) if (shown.mode === "tree") void this.once(`tree ${shown.layer}`, () => this.tools.loadTree(shown.layer));
       for (const shown of this.panes) if (shown.mode === "graph") void this.loadGraph(shown.layer);
       for (const shown of this.panes) if (this.reads(shown)) void this.loadText(shown.layer);
       if (this.panes.some((shown) => shown.mode === "cards")) void this.loadFormulas();
@@ -220,9 +224,8 @@ export abstract class Fetching extends BaseStore {
       if (!answer) return;
       const view = answer.view as GraphView;
       this.set(() => this.graphs.set(key, view));
-      await this.tools.load(layer);
-      this.tools.findAgain();
-    });
+      if (view.linked) this.linked(true);
+    }).then(() => this.once(`calls ${drawn}`, () => this.tools.load(layer))).then(() => this.tools.findAgain());
   }
 
   /** Leave the graph as it is drawn: forget the layout that is on its way. */
@@ -276,7 +279,7 @@ export abstract class Fetching extends BaseStore {
       const view = (await this.connection.request("links", native ? { kernel } : { kernel, native })).view as LinkView;
       this.set(() => { if (native || !this.tables.has(kernel)) this.tables.set(kernel, new Links(view)); });
       if (!native) this.linkAtRest();
-    });
+    }).then(() => this.linked(this.tables.has(kernel)));
   }
 
   /** Link machine code too, once nothing has changed for a while. */

@@ -109,17 +109,14 @@ function Box({ store, at, box, look }: { store: WorkbenchStore; at: 0 | 1; box: 
   const tools = store.tools;
   const { layer } = store.panes[at];
   const classes: Classes = new Set(box.classes);
-  const lit = meets(classes, store.selected);
+  const lit = meets(classes, store.selected) || store.awaits(`${layer} ${box.id}`);
   const near = meets(classes, store.hovered);
   const number = look.value > 0 ? tools.told(look.value) : "";
   const error = box.kind === "input" ? null : store.extras.tensors.of(layer, box.id);
   const height = 13;
   const top = box.y - ((box.lines.length - 1) * height) / 2 + 4;
   const open = () => box.kind === "group" && store.open_group(layer, box.id);
-  const select = () => {
-    tools.choose(layer, box.id);
-    if (box.kind !== "input") void store.select(classes, at);
-  };
+  const select = () => (box.kind === "input" ? tools.choose(layer, box.id) : tools.pick(layer, box.id, at, "graph"));
   const words = box.kind === "group" ? say.graph.boxGroup(box.lines.join(" ")) : box.lines.join(", ");
   const wrong = error && (error.right ? say.graph.boxError : say.graph.boxErrorWrong)(shortly(error.absolute));
   const told = [words, wrong ?? "", look.value > 0 ? told_as(store, number) : "", look.hits ? say.graph.boxFound : "", box.changed ? say.graph.boxChanged(box.changed) : ""];

@@ -2,7 +2,7 @@
 import { meets, type Classes } from "./links";
 import { say } from "./strings";
 import type { GraphBox, GraphView } from "./types";
-import type { Spoken, TreeItem } from "./graph_tree";
+import type { Spoken, TreeItem, TreeView } from "./graph_tree";
 import { callKey, type WhyNot } from "./why_not";
 import type { WorkbenchStore } from "./workbench";
 
@@ -34,7 +34,7 @@ export class GraphTools {
   why: WhyNot | null = null;
   /** What a step changed, in words: of the last one that was asked for. */
   spoken: Spoken | null = null;
-  private trees = new Map<string, TreeItem[]>();
+  private trees = new Map<string, TreeView>();
   /** A layout is on its way: the drawing of before stays until it is here. */
   private drawn = new Map<string, GraphView>();
   private openDrawn = new Map<string, string[]>();
@@ -134,14 +134,30 @@ export class GraphTools {
 
   /** The graph in words, once it is here. */
   tree(layer: string): TreeItem[] | undefined {
-    return this.trees.get(this.key(layer));
+    return this.trees.get(this.key(layer))?.items;
+  }
+
+  /** What a box of a graph or of its tree stands for; nothing while that is not known. */
+  classesIn(layer: string, id: string, form: "graph" | "tree"): Classes | undefined {
+    const graph = form === "graph" ? this.latest(layer).graph : undefined;
+    const view = graph ?? this.trees.get(this.key(layer));
+    if (!view?.linked) return undefined;
+    return new Set((graph?.boxes ?? this.tree(layer))?.find((one) => one.id === id)?.classes);
+  }
+
+  /** A box of a drawing, or of the tree, was clicked. */
+  pick(layer: string, id: string, at: 0 | 1, form: "graph" | "tree"): void {
+    this.choose(layer, form === "tree" ? id.split("#")[0]! : id);
+    void this.store.selectKnown(`${layer} ${id}`, () => this.classesIn(layer, id, form), at);
   }
 
   async loadTree(layer: string): Promise<void> {
     const [key, step] = [this.key(layer), this.step(layer)];
-    if (this.trees.has(key)) return;
-    const view = (await this.ask("tree", { layer, step }, `tree ${layer}`)).view as { items: TreeItem[] };
-    this.store.set(() => this.trees.set(key, view.items));
+    const known = this.trees.get(key);
+    if (known && (known.linked || this.store.kernels.length === 0)) return;
+    const view = (await this.ask("tree", { layer, step }, `tree ${layer}`)).view as TreeView;
+    this.store.set(() => this.trees.set(key, view));
+    if (view.linked) this.store.linked(true);
     await this.load(layer);
   }
 

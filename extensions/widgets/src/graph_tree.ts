@@ -9,6 +9,7 @@ import type { WorkbenchStore } from "./workbench";
 export interface TreeItem {
   id: string; level: number; kind: "group" | "call" | "operator"; title: string; name: string; inputs: number; shape: string; changed: string[]; classes: number[];
 }
+export interface TreeView { items: TreeItem[]; linked: boolean }
 export interface Spoken { step: string; summary: string; added: string[]; removed: string[]; changed: string[]; counts: Record<"added" | "removed" | "changed", number> }
 
 /** "nn.conv2d v3, inputs 2, output 1×64×56×56 float32, changed by FuseOps" */
@@ -37,8 +38,7 @@ export function TreePane({ store, at }: { store: WorkbenchStore; at: 0 | 1 }) {
   const go = (to: number) => setActive(items[Math.min(Math.max(to, 0), items.length - 1)]!.id);
   const choose = (item: TreeItem) => {
     setActive(item.id);
-    tools.choose(layer, item.id.split("#")[0]!);
-    void store.select(new Set(item.classes), at);
+    tools.pick(layer, item.id, at, "tree");
   };
   const keys = onKeys({
     ArrowDown: () => go(here + 1), ArrowUp: () => go(here - 1), Home: () => go(0), End: () => go(items.length - 1),

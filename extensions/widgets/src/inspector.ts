@@ -10,7 +10,7 @@ export function Ladder({ store }: { store: WorkbenchStore }) {
   const links = store.links;
   const names = links?.names(store.selected) ?? [];
   return html`<aside class="wb-ladder" aria-label=${say.frame_a.selection}>
-    ${store.selected.size === 0 ? html`<p class="wb-muted">${say.frame_a.selectionHelp}</p>` : html`
+    ${store.awaits() ? html`<div class="wb-wait">…</div>` : store.selected.size === 0 ? html`<p class="wb-muted">${say.frame_a.selectionHelp}</p>` : html`
       <div class="wb-ladder-names">${names.map((name) => html`<code>${name}</code>`)}</div>
       <${Holders} store=${store} />
       <dl>${store.view?.layers.map((layer) => {

@@ -11,6 +11,8 @@ export abstract class Selecting extends Fetching {
   place: PlaceView | null = null;
   /** By branch and kernel. */
   measured = new Map<string, MeasureView>();
+  /** What was clicked before it was known what it is a part of: selected once that is here. */
+  private wish: { known: () => Classes | undefined; from: 0 | 1; what: string } | null = null;
 
   /** What was measured of a kernel of the branch shown. */
   time(kernel: string): MeasureView | undefined {
@@ -30,7 +32,7 @@ export abstract class Selecting extends Fetching {
   }
 
   choose(kernel: string): void {
-    this.set(() => { this.kernel = kernel; for (const one of this.panes) { one.active = 0; this.toBegin(one); } });
+    this.set(() => { this.wish = null; this.kernel = kernel; for (const one of this.panes) { one.active = 0; this.toBegin(one); } });
     this.load();
   }
 
@@ -53,9 +55,38 @@ export abstract class Selecting extends Fetching {
     void this.connection.request("select", { classes: [...classes] }, "select").catch(() => {});
   }
 
+  /** Whether this was clicked, and is not selected yet since its links are on their way; without a name, anything. */
+  awaits(what?: string): boolean {
+    return this.wish !== null && (what === undefined || what === this.wish.what);
+  }
+
+  /** Select what was clicked: at once where its links are here, else when they are. */
+  async selectKnown(what: string, known: () => Classes | undefined, from: 0 | 1): Promise<void> {
+    const classes = known();
+    if (classes) return this.select(classes, from);
+    this.set(() => { this.focused = from; this.wish = { known, from, what }; });
+  }
+
+  protected override forget(): void {
+    this.wish = null;
+    super.forget();
+  }
+
+  override linked(given: boolean): void {
+    const wish = this.wish;
+    const classes = wish?.known();
+    if (classes) void this.carry(classes, wish!.from);
+    else if (wish && !given) this.set(() => (this.wish = null));
+  }
+
   /** Select parts of the model; the kernel that carries them out is shown, and the other pane goes there. */
   async select(classes: Classes, from: 0 | 1): Promise<void> {
     this.focused = from;
+    await this.carry(classes, from);
+  }
+
+  private async carry(classes: Classes, from: 0 | 1): Promise<void> {
+    this.wish = null;
     this.tell(classes);
     const holder = this.kernels.find((kernel) => kernel.name === this.kernel && meets(new Set(kernel.classes), classes))
       ?? this.kernels.find((kernel) => meets(new Set(kernel.classes), classes));
@@ -91,7 +122,10 @@ export abstract class Selecting extends Fetching {
     const { layer } = this.panes[at];
     const kernel = this.kernel;
     this.panes[at].active = line;
-    const selecting = this.select(this.links?.on(layer, line) ?? NONE, at);
+    const selecting = this.selectKnown(`${layer} ${line}`, () => {
+      const links = this.tables.get(kernel);
+      return links?.has(layer) || links?.native ? links.on(layer, line) : undefined;
+    }, at);
     if (NATIVE.includes(layer)) {
       await this.attempt(async () => {
         const view = (await this.connection.request("place", { layer, kernel, line: line + 1 }, "place")).view as PlaceView;
