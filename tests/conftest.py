@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import signal
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,6 +46,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Night(keeping=not worker))
     if worker:
         return
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # a process that a test starts would compile 450 modules for itself
+    sys.dont_write_bytecode = False
     os.environ[CACHE] = tempfile.mkdtemp(prefix="workbench-tests-")
     os.environ["WORKBENCH_CHANGES"] = "off"  # one test is not offered what another did; tests of this switch it on
     os.environ.pop("WORKBENCH_CACHE", None)

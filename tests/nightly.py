@@ -42,6 +42,7 @@ def examples(count: int) -> int:
     return count * settings.default.max_examples // 100
 
 
+NIGHTLY: Final = pytest.mark.nightly
 _Part = TypeVar("_Part")
 
 
@@ -57,7 +58,15 @@ def tonight(parts: Iterable[_Part]) -> list[_Part]:
 
 def some(cases: Iterable[Any], one_in: int) -> list[Any]:
     """Parameters of which every run has one in so many, from the first on, and the night all."""
-    return [pytest.param(case, marks=pytest.mark.nightly if at % one_in else ()) for at, case in enumerate(cases)]
+    return [pytest.param(case, marks=NIGHTLY if at % one_in else ()) for at, case in enumerate(cases)]
+
+
+def daily(cases: Iterable[Any], *of_the_day: Any) -> list[Any]:
+    """Parameters of which every run has those named, and the night all; a tuple is of several parameters."""
+    return [
+        pytest.param(*(case if isinstance(case, tuple) else [case]), marks=() if case in of_the_day else NIGHTLY)
+        for case in cases
+    ]
 
 
 def _share() -> tuple[int, int]:

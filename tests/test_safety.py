@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
@@ -38,10 +37,9 @@ def trees() -> dict[str, ast.Module]:
     return {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in files}
 
 
-def everywhere() -> Iterator[tuple[str, ast.AST]]:
-    for name, tree in trees().items():
-        for node in ast.walk(tree):
-            yield name, node
+@cache
+def everywhere() -> list[tuple[str, ast.AST]]:
+    return [(name, node) for name, tree in trees().items() for node in ast.walk(tree)]
 
 
 def imported(node: ast.AST) -> list[str]:

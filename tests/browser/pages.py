@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from weakref import WeakKeyDictionary
 
+import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.browser.harness import ORIGIN
 
 ARGUMENTS = ("--process-per-site",)
 """What the browser is started with, so that pages of one site are in one process, as long as one of them is open."""
+LIGHTS = [pytest.param(False, id="light"), pytest.param(True, id="dark", marks=pytest.mark.nightly)]
+"""Values of `dark`: a state of the screen in the light colours in every run, in the dark ones too at night."""
 _shared: WeakKeyDictionary[Browser, BrowserContext] = WeakKeyDictionary()
 
 

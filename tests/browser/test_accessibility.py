@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 import workbench as wb
 from tests.browser.harness import Harness
 from tests.browser.lens_programs import matmul_tiled
+from tests.browser.pages import LIGHTS
 from tests.driver.programs import small_session
 from tests.schedule.programs import plain_matmul
 from workbench.ui.lens import TileLens
@@ -46,7 +47,7 @@ def test_graph_text_and_selection(harness: Harness, dark: bool) -> None:
     assert grave(harness) == []
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("dark", LIGHTS)
 def test_changes_python_keys_and_comparison(harness: Harness, dark: bool) -> None:
     shown(harness, dark)
     page = harness.page
@@ -64,7 +65,7 @@ def test_changes_python_keys_and_comparison(harness: Harness, dark: bool) -> Non
     assert grave(harness) == []
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("dark", LIGHTS)
 def test_the_graph_in_words_why_not_and_what_passes_do(harness: Harness, dark: bool) -> None:
     shown(harness, dark)
     page = harness.page
@@ -83,7 +84,7 @@ def test_the_graph_in_words_why_not_and_what_passes_do(harness: Harness, dark: b
     assert grave(harness) == []
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("dark", LIGHTS)
 def test_a_text_being_edited_and_its_refusal(harness: Harness, dark: bool) -> None:
     shown(harness, dark)
     page = harness.page
@@ -96,7 +97,7 @@ def test_a_text_being_edited_and_its_refusal(harness: Harness, dark: bool) -> No
     assert grave(harness) == []
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("dark", LIGHTS)
 def test_a_schedule_its_forms_and_a_refusal(harness: Harness, dark: bool) -> None:
     harness.show(ScheduleEditor(wb.schedule.Schedule(plain_matmul(64, 64, 64))), dark)
     page = harness.page
@@ -110,7 +111,7 @@ def test_a_schedule_its_forms_and_a_refusal(harness: Harness, dark: bool) -> Non
 
 
 @pytest.mark.parametrize("width", [1500, 640])
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("dark", LIGHTS)
 def test_the_form_of_the_target_and_a_refusal(harness: Harness, dark: bool, width: int) -> None:
     harness.page.set_viewport_size({"width": width, "height": 800})
     harness.show(Workbench(small_session()), dark)
@@ -130,7 +131,7 @@ def test_narrow_cells(harness: Harness, width: int) -> None:
     assert grave(harness) == []
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("dark", LIGHTS)
 def test_the_tile_lens_with_a_tile_drafted(harness: Harness, dark: bool) -> None:
     harness.show(TileLens(matmul_tiled("IJKikj", 4, 4, 4)), dark)
     expect(harness.page.locator(".wb-lens-result strong")).to_be_visible(timeout=20_000)

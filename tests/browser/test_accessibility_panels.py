@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, expect
 
 import workbench as wb
 from tests.browser.harness import Harness
+from tests.browser.pages import LIGHTS
 from tests.browser.screen_parts import OneScreen, one_screen
 from tests.browser.test_accessibility import grave
 from tests.browser.test_ux_text import word
@@ -22,9 +23,7 @@ from tests.ui.test_changes import of_matmul, split
 from workbench.schedule import Schedule
 from workbench.ui.workbench import Workbench
 
-DARK = pytest.param(True, id="dark", marks=pytest.mark.nightly)
-"""The dark colours of panels are looked at at night; the screen's are in every run."""
-pytestmark = [pytest.mark.timeout(120), pytest.mark.parametrize("dark", [pytest.param(False, id="light"), DARK])]
+pytestmark = [pytest.mark.timeout(120), pytest.mark.parametrize("dark", LIGHTS)]
 
 
 def test_what_is_below_the_lens(browser: Browser, dark: bool) -> None:

@@ -85,6 +85,7 @@ def test_the_side_panel_lists_the_kernels_sessions_and_shows_one(lab: LabServer,
     assert foreign == []
 
 
+@pytest.mark.nightly
 def test_the_side_panel_follows_the_tab_that_is_looked_at(lab: LabServer, context: BrowserContext) -> None:
     """The notebook is its tracker's current one all the time, which tells nothing of a return to it."""
     page = context.new_page()

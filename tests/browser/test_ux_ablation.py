@@ -48,6 +48,7 @@ def test_first_6_one_click_shows_what_each_pass_does(shown: Shown) -> None:
     assert len(shown.session.branches) == branches, "what is only tried is no branch"
 
 
+@pytest.mark.nightly
 def test_first_6_measuring_is_cancelled_and_the_screen_answers(shown: Shown) -> None:
     pane = opened(shown)
     pane.get_by_role("button", name="Measure it too").click()

@@ -27,6 +27,7 @@ def step(shown: OneScreen, name: str) -> None:
     steps.get_by_role("option", name=re.compile(f"^{name}")).first.click()
 
 
+@pytest.mark.nightly
 def test_ux_87_back_and_forward_through_what_was_looked_at(shown: OneScreen) -> None:
     page = shown.page
     shown.chip("TIR").click(modifiers=["Shift"])
@@ -94,6 +95,7 @@ def test_ux_86_a_change_above_runs_everything_below_again(shown: OneScreen) -> N
     expect(stages).to_have_text(fused, timeout=20_000)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_ux_89_two_branches_of_the_whole_pipeline_beside_each_other(shown: OneScreen) -> None:
     page = shown.page

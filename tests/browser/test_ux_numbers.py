@@ -68,6 +68,7 @@ def choose(shown: OneScreen, step: str) -> None:
         checked(shown, step).click()
 
 
+@pytest.mark.nightly
 def test_ux_81_the_outputs_after_two_steps_stand_beside_each_other(shown: OneScreen) -> None:
     shown.open_tab("Values")
     values = shown.page.get_by_role("group", name="Values")

@@ -104,6 +104,7 @@ def test_ux_29_a_pass_is_left_out_and_another_put_in(shown: Shown) -> None:
     shown.back()
 
 
+@pytest.mark.nightly
 def test_ux_31_the_options_of_a_pass_are_a_form(shown: Shown) -> None:
     """Of a pass in the list, and of one that is put in; the Python does the same, undo takes it back."""
     shown.changes("FuseOps")

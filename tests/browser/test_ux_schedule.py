@@ -266,6 +266,7 @@ def test_ux_54_a_primitive_of_ones_own_appears_with_its_form(browser: Browser, r
         expect(screen.page.locator(".wb-open")).to_contain_text("Leave a loop as it is.")
 
 
+@pytest.mark.nightly
 def test_first_5_branches_of_one_schedule_are_states_with_rates_that_one_goes_between(browser: Browser) -> None:
     with one_screen(browser) as screen:
         screen.begin()

@@ -141,6 +141,7 @@ def test_ux_93_the_file_is_a_part_of_another_page_at_any_view(saved: Path, page:
     expect(part(frame, "B").locator(".wb-box.wb-lit").first).to_be_visible()
 
 
+@pytest.mark.nightly
 def test_ux_94_the_command_line_answers_what_the_screen_shows(shown: OneScreen) -> None:
     kernel = shown.page.get_by_role("combobox", name="Kernel").first.input_value()
     shown.chip("TIR").click(modifiers=["Shift"])

@@ -11,6 +11,7 @@ from playwright.sync_api import Locator, expect
 
 import workbench as wb
 from tests.browser.harness import Harness
+from tests.browser.pages import LIGHTS
 from tests.driver.programs import small_session
 from tests.schedule.programs import plain_matmul
 from workbench import te
@@ -240,9 +241,7 @@ def test_tensor_expressions_have_the_layers_below_the_graph(harness: Harness) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "dark", [pytest.param(False, id="light"), pytest.param(True, id="dark", marks=pytest.mark.nightly)]
-)
+@pytest.mark.parametrize("dark", LIGHTS)
 def test_a_network_opens_as_groups(harness: Harness, dark: bool) -> None:
     opened(harness, wb.open(str(NETWORK)), dark)
     page = harness.page

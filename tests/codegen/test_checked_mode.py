@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.codegen.support import build, call, function
+from tests.nightly import daily
 from workbench.core.errors import WorkbenchError
 from workbench.core.module import IRModule
 from workbench.tir.script import script
@@ -133,7 +134,7 @@ def session() -> Any:
     return wb.open(relay.Function([x, w, v, u], relay.Tuple([conv, relay.nn.dense(v, u)])))
 
 
-@pytest.mark.parametrize("step", ["Simplify", "VectorizeLoop"])
+@pytest.mark.parametrize("step", daily(("Simplify", "VectorizeLoop"), "VectorizeLoop"))
 def test_one_element_beyond_is_always_reported(session: Any, step: str) -> None:
     from workbench.codegen.llvm.contained import Contained, unit_of
     from workbench.driver.numerics.forms import checked_form

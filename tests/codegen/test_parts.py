@@ -11,7 +11,7 @@ import pytest
 import workbench as wb
 from tests.codegen.support import artefact, build
 from tests.growing import TE
-from tests.nightly import some
+from tests.nightly import daily, some
 from workbench.codegen.llvm.parts import LARGE, NESTS
 
 COUNT = LARGE + NESTS // 2
@@ -50,7 +50,7 @@ def text_of(program: Any) -> str:
     return text
 
 
-@pytest.mark.parametrize("name", ["te_chain", "te_reductions", "te_consumers", "te_summed"])
+@pytest.mark.parametrize("name", daily(("te_chain", "te_reductions", "te_consumers", "te_summed"), "te_chain"))
 def test_functions_of_llvm_stay_small(name: str) -> None:
     """LLVM took 12 s for 400 reductions in one function."""
     largest = []
@@ -67,7 +67,7 @@ def test_ordinary_functions_stay_whole() -> None:
     assert len(functions(text_of(chain(LARGE + 1)))) == 1 + LARGE // NESTS
 
 
-@pytest.mark.parametrize("attributes", ['"note": 0', '"role": "entry"', '"noalias": False'])
+@pytest.mark.parametrize("attributes", some(('"note": 0', '"role": "entry"', '"noalias": False'), 3))
 @pytest.mark.parametrize("kind", some(["serial", "parallel", "vectorized", "unroll"], 2))
 def test_numbers(attributes: str, kind: str) -> None:
     """Also where buffers lie in one memory, one after the other."""

@@ -11,11 +11,12 @@ import pytest
 
 from tests.conformance.provenance import Row, measure, session_of, table
 from tests.models import find_model
+from tests.nightly import daily
 from workbench.codegen.llvm.lines import FLOW, FUNCTION, KEPT, LOOP
 from workbench.views.links import link_table
 
 MODELS = ("small", "resnet50", "minilm_l6_fp32", "dnsmos_model_v8")
-COUNTED = [pytest.param(name, marks=pytest.mark.nightly if name == "resnet50" else ()) for name in MODELS]
+COUNTED = daily(MODELS, "small", "minilm_l6_fp32")
 """Models whose every instruction is counted."""
 BEFORE, AFTER, ASSEMBLY = "LLVM before optimisation", "LLVM after O3", "assembly"
 
@@ -66,7 +67,7 @@ TABLE = 60_000
 """Bytes of one kernel's link table."""
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", COUNTED)
 def test_one_selection_lights_all_layers(name: str) -> None:
     """Every call of the graph, every line with a block or a loop, and every instruction has a class of its kernel."""
     provenance = opened(name).provenance

@@ -178,6 +178,7 @@ def test_origins_are_all_that_was_matched() -> None:
     assert origins.of(made) == {inner, outer}
 
 
+@pytest.mark.nightly
 def test_long_chain_under_a_driver() -> None:
     x = x_of(2)
     value: e.Expr = x

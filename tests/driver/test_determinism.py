@@ -74,8 +74,8 @@ first: list[dict[str, dict[str, object]]] = []
 """The answer of the first process of all."""
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", [4242, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in (0, 1))])
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", [4242, 0, 1])
 def test_two_processes_of_a_hash_seed_agree_with_all_others(seed: int) -> None:
     for other in two_answers(seed):
         if not first:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.driver import planted_origins as planted
 from tests.driver.planted_origins import Score
-from tests.nightly import some
+from tests.nightly import daily, some
 from workbench.core.node import pre_order
 from workbench.core.transform import PASSES, defined_in
 from workbench.driver.origin_index import index_of
@@ -46,7 +46,7 @@ def test_every_step_names_the_right_nodes() -> None:
     assert total.precision >= 0.95 and total.recall >= 0.95, f"{total}\n" + "\n".join(wrong[:20])
 
 
-@pytest.mark.parametrize("form", [pytest.param("ll", marks=pytest.mark.nightly), "ll-opt", "asm"])
+@pytest.mark.parametrize("form", daily(("ll", "ll-opt", "asm"), "asm"))
 def test_every_instruction_names_the_right_nodes(form: str) -> None:
     total, others, wrong = Score(), Score(), []
     for seed in SEEDS:
@@ -92,7 +92,7 @@ def graph_passes() -> list[str]:
     return sorted(name for name in brought if name not in own and "workbench.tir" not in defined_in(PASSES[name]))
 
 
-@pytest.mark.parametrize("name", some(graph_passes(), 3))
+@pytest.mark.parametrize("name", some(graph_passes(), 12))
 def test_every_graph_pass_keeps_origins(name: str) -> None:
     """A pass between the others, the graph put back in order after it; then down to the loops."""
     import workbench as wb

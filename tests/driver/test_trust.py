@@ -200,6 +200,7 @@ def _run_test(path: Path) -> None:
             function()
 
 
+@pytest.mark.nightly
 def test_an_edited_kernel_of_a_network_calls_nothing(victim: Path, tmp_path: Path) -> None:
     session = hostile_kernel(tmp_path / "s.wb.json", victim)
     assert "system" in repr(session), "said before any step is computed"

@@ -19,6 +19,8 @@ import numpy as np
 import psutil
 import pytest
 
+from tests.nightly import daily
+
 ROOT = Path(__file__).resolve().parents[2]
 EVENTS = {
     "import": ("file", "import 1/", "import 2/", "import 20/", "import 45/", "import closed"),
@@ -89,7 +91,7 @@ def require_usable(found: dict[str, Any]) -> None:
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize(
     ("phase", "event"),
-    [("import", "file"), ("build", "compile 1/"), pytest.param("run", "ran once", marks=pytest.mark.nightly)],
+    daily([("import", "file"), ("build", "compile 1/"), ("run", "ran once")], ("import", "file")),
 )
 def test_ctrl_c(model: Path, phase: str, event: str) -> None:
     require_usable(interrupted(model, phase, event))

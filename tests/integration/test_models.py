@@ -32,7 +32,7 @@ IN_TEST_MEMORY = "vgg19"
 NIGHTLY = (
     "resemblyzer_lstm", "inception_v1", "inception_v2", "zfnet512", "shufflenet", "bvlc_alexnet", "densenet121",
     "ch_PP-OCRv4_det_infer", "ch_ppocr_mobile_v2.0_cls_infer", "efficientnet_lite0_imagenet_dynamo",
-    "silero_vad_16k_op15",
+    "silero_vad_16k_op15", "squeezenet", "basic_pitch_nmp", "dnsmos_model_v8",
 )
 """Models that are like one of those that every run has, or longer than all of them."""
 TWICE = ("magika_standard_v3_3", "silero_vad_16k_sequence")

@@ -7,6 +7,7 @@ import pytest
 
 import workbench as wb
 from tests.growing import RELAY, TE
+from tests.nightly import daily
 from workbench import WorkbenchError, relay
 from workbench.core.node import written_size
 from workbench.driver.build import optimize
@@ -87,7 +88,7 @@ def test_kernels_get_the_parts_that_they_read() -> None:
     np.testing.assert_array_equal(found[3], values[:2] + values[4:])
 
 
-@pytest.mark.parametrize("count", [2, 7, 8, 9, 63, 64, 65, 130])
+@pytest.mark.parametrize("count", daily((2, 7, 8, 9, 63, 64, 65, 130), 2, 7, 8, 9, 65))
 def test_joins_and_splits_of_any_width_are_right(count: int) -> None:
     xs = [relay.var(f"x{at}", shape=(2, 1 + at % 3)) for at in range(count)]
     joined = relay.concatenate(relay.Tuple(xs), axis=1)

@@ -44,8 +44,8 @@ SCREENS = {"00_tour": 2, "02_relay": 1, "03_write_a_pass": 1, "06_primitives": 1
 MEGABYTES = {"04_find_the_bug": 600}
 """Memory of the kernel and its children where it may be more than 500 MB: five sessions, checked in child processes."""
 
-LONGEST = "04_find_the_bug"
-"""A minute of checks in child processes, whose parts tests/driver/test_checking.py tries in every run."""
+LONG = ("04_find_the_bug", "11_matmul_to_peak", "12_fusion_and_layout")
+"""Run at night: the checks of 04 are those of tests/driver/test_checking.py, 12 is in every run with its guesses."""
 
 pytestmark = pytest.mark.notebook
 
@@ -63,7 +63,7 @@ def outputs(book: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
 
 
 RUN = [
-    pytest.param(path, id=path.stem, marks=pytest.mark.nightly if path.stem == LONGEST else ()) for path in NOTEBOOKS
+    pytest.param(path, id=path.stem, marks=pytest.mark.nightly if path.stem in LONG else ()) for path in NOTEBOOKS
 ]
 
 

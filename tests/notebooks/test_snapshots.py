@@ -15,6 +15,7 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 OPEN = "import workbench as wb\ns = wb.open('notebooks/data/efficientnet_lite0.onnx')\n_ = s.step('Codegen')"
 
 
+@pytest.mark.nightly
 @pytest.mark.timeout(240)
 @pytest.mark.slow
 def test_twenty_screens_take_at_most_three_megabytes() -> None:

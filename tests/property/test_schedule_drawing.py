@@ -98,6 +98,7 @@ def test_undo_and_redo_restore_the_fingerprint() -> None:
             assert schedule.fingerprint() == expected
 
 
+@pytest.mark.nightly
 def test_wrong_claims_would_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """With every loop taken for independent, wrong schedules are found soon: the checks have teeth."""
     for module in (parallel, vectorize):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.nightly import examples
+from tests.nightly import daily, examples
 from tests.tir.programs import Programs
 from workbench.arith import build
 from workbench.arith import nodes as n
@@ -95,11 +95,7 @@ def test_module_round_trips():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "shape",
-    ["left", "calls", "shared",
-     *(pytest.param(one, marks=pytest.mark.nightly) for one in ("right", "mixed", "select", "lets"))],
-)  # fmt: skip
+@pytest.mark.parametrize("shape", daily(("left", "calls", "shared", "right", "mixed", "select", "lets"), "shared"))
 def test_chains_of_twenty_thousand_terms_round_trip(shape):
     i = Var("i")
     buffer = decl_buffer((4,), "int64", "A")
@@ -164,8 +160,7 @@ def test_loops_nested_eighty_deep_round_trip():
         assert_round_trip(t.PrimFunc((buffer,), body))
 
 
-@pytest.mark.slow
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_twenty_thousand_lets_and_allocations_round_trip():
     body: t.Stmt = t.Evaluate(build.const(0))
     for number in range(10_000):

@@ -177,6 +177,7 @@ def test_a_converter_from_outside() -> None:
         del CONVERTERS["my.company", "Double"]
 
 
+@pytest.mark.nightly
 def test_a_chain_of_20000_nodes_imports() -> None:
     from tests.frontend.onnx.hostile import chain
 

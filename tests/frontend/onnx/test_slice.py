@@ -11,11 +11,12 @@ import pytest
 from onnx import helper
 
 import workbench as wb
+from tests.nightly import daily
 
 FAR = 2**63 - 1
 
 
-@pytest.mark.parametrize("extent", [1, 2, 3])
+@pytest.mark.parametrize("extent", daily((1, 2, 3), 2))
 @pytest.mark.parametrize("step", [1, 2, -1, -2, -FAR - 1, FAR])
 def test_starts_and_ends_outside_of_an_axis_are_those_of_onnxruntime(extent: int, step: int) -> None:
     """Read back, a start before the axis is its first element: Python's slice is empty there.

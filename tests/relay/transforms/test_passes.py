@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.nightly import examples
+from tests.nightly import daily, examples
 from tests.relay.generate import assert_close, inputs_of, programs
 from tests.relay.programs import chain, let_chain, network, network_input
 from workbench.core.equal import fingerprint, same
@@ -124,14 +124,12 @@ def test_defuse_undoes_fuse(function: Function) -> None:
     assert fingerprint(run_passes(mod, ["FuseOps", "DefuseOps"])["main"]) == fingerprint(mod["main"])
 
 
-EVERY_RUN = ("InferType", "FoldConstant", "FuseOps", "NoFusion")
+EVERY_RUN = ("InferType", "FoldConstant", "FuseOps")
 """Passes whose long chains every run has; the night takes all."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name in EVERY_RUN else pytest.mark.nightly) for name in PASSES]
-)
+@pytest.mark.parametrize("name", daily(PASSES, *EVERY_RUN))
 def test_chain_of_twenty_thousand_calls(name: str) -> None:
     with PassContext(opt_level=4):
         made = PASSES[name](typed(chain(20_000)))
@@ -140,7 +138,8 @@ def test_chain_of_twenty_thousand_calls(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["ToGraphNormalForm", "DeadCodeElimination", "FoldConstant", "FuseOps", "ToANormalForm"]
+    "name",
+    daily(("ToGraphNormalForm", "DeadCodeElimination", "FoldConstant", "FuseOps", "ToANormalForm"), "FoldConstant"),
 )
 def test_chain_of_twenty_thousand_lets(name: str) -> None:
     with PassContext(opt_level=4):
