@@ -7,11 +7,16 @@ are optimised in a module of their own and joined with the rest again.
     module = optimised(llvm, text, context, machine, LEAN)
 
 With a level 0 to 3, LLVM's pipeline of that level runs over the whole module.
+
+Masks that turn out to be all true are taken away (`instcombine`) wherever no pipeline would: LLVM 22 makes such a
+masked load a plain one of unknown size when it selects instructions, and aborts as soon as that is compared with a
+store (assertion in `LocationSize::getValue`).
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any, Final
 
 LEAN: Final = -1
@@ -21,6 +26,7 @@ FULL: Final = 3
 _FUNCTION: Final = re.compile(r"^define ([^\n]*) @([\w.$]+)\((.*?)\) ([^\n]*)\{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
 _PARAMETER: Final = re.compile(r" %[\w.]+(?=,|$)")
 ATTRIBUTE: Final = '"lean"'
+MASKED: Final = "@llvm.masked."
 
 
 def optimised(llvm: Any, text: str, context: Any, machine: Any, level: int) -> Any:
@@ -29,12 +35,16 @@ def optimised(llvm: Any, text: str, context: Any, machine: Any, level: int) -> A
         module = _parsed(llvm, text, context, machine)
         if level:
             _run_pipeline(llvm, module, machine, level)
+        elif MASKED in text:
+            _run(llvm, module, machine, lambda passes: passes.add_instruction_combine_pass())
         return module
     functions = list(_FUNCTION.finditer(text))
     scalar = [found for found in functions if ATTRIBUTE not in found[4]]
     names = {found[2] for found in scalar}
     module = _parsed(llvm, _without(text, functions, names) if scalar else text, context, machine)
-    _run_lean(llvm, module, machine)
+    _run(llvm, module, machine, lambda passes: passes.add_sroa_pass())
+    if MASKED in text:
+        _run(llvm, module, machine, lambda passes: passes.add_instruction_combine_pass())
     if scalar:
         rest = _parsed(llvm, _without(text, functions, {found[2] for found in functions} - names), context, machine)
         _run_pipeline(llvm, rest, machine, FULL)
@@ -76,10 +86,11 @@ def _without(text: str, functions: list[re.Match[str]], names: set[str]) -> str:
     return "".join([*parts, text[end:]])
 
 
-def _run_lean(llvm: Any, module: Any, machine: Any) -> None:
+def _run(llvm: Any, module: Any, machine: Any, add: Callable[[Any], None]) -> None:
+    """Run one function pass over every function."""
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=1))
     passes = llvm.create_new_function_pass_manager()
-    passes.add_sroa_pass()
+    add(passes)
     for function in module.functions:
         if not function.is_declaration:
             passes.run(function, builder)
