@@ -29,7 +29,7 @@ def main(A: T.Buffer(({ROWS * width},), "float32"), B: T.Buffer(({ROWS * whole},
 @pytest.mark.parametrize("target", ["llvm", *(f"llvm -opt-level={level}" for level in range(4))])
 @pytest.mark.parametrize(("width", "lanes"), [(49, 16), (40, 16), (60, 16), (100, 32), (7, 8), (64, 16)])
 def test_rows_are_filled_up(width: int, lanes: int, target: str) -> None:
-    """Masks are known once the loop over vectors is written out: LLVM 22 ended the process at those that are all true."""
+    """Masks are constants once the loop over vectors is written out: LLVM 22 ended the process at all-true ones."""
     whole = -(-width // lanes) * lanes
     given = np.arange(1, ROWS * width + 1, dtype="float32")
     for kind in ("serial", "parallel"):
