@@ -22,6 +22,7 @@ from workbench.tir import nodes as t
 from workbench.tir.build import decl_buffer, load, loop, seq, store
 from workbench.tir.interpret import interpret
 from workbench.tir.script import parse
+from workbench.tir.transforms.lower_intrinsics import lower_intrinsics
 
 MATMUL = """
 @T.prim_func
@@ -492,3 +493,19 @@ def test_speed():
     begin = time.perf_counter()
     interpret(function, a, b, c)
     assert 40 * 12 * 100 / (time.perf_counter() - begin) > 150_000  # quiet machines reach 1.5 million a second
+
+
+def test_a_value_of_its_own_in_a_masked_store_is_one_for_each_lane() -> None:
+    """A float function written out binds vectors by let: they stayed vectors beside scalars (E-TIR-DTYPE)."""
+    func = parse(
+        '''@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    if T.ramp(0, 1, 8) < T.broadcast(5, 8):
+        B[T.ramp(0, 1, 8)] = T.exp(A[T.ramp(0, 1, 8)])
+'''
+    )
+    values, found, written_out = np.arange(8, dtype="f"), np.zeros(8, "f"), np.zeros(8, "f")
+    interpret(func, values, found)
+    interpret(lower_intrinsics(func), values, written_out)
+    np.testing.assert_allclose(found, np.where(values < 5, np.exp(values), 0), rtol=1e-6)
+    np.testing.assert_allclose(written_out, found, rtol=1e-6)

@@ -32,8 +32,12 @@ def by_lane(stmt: t.BufferStore | t.IfThenElse) -> t.For:
     """The statement as a loop over its lanes."""
     first = stmt.condition if isinstance(stmt, t.IfThenElse) else stmt.indices[-1]
     lane = n.Var("lane", INDEX)
+    bound = (node.var for node in pre_order(stmt) if isinstance(node, (n.Let, t.LetStmt)))
+    own = {id(var): n.Var(var.name, var.dtype.element_of) for var in bound if var.dtype.is_vector}
 
     def scalar(node: Any) -> Any:
+        if isinstance(node, n.Var):
+            return own.get(id(node))
         if isinstance(node, n.Ramp):
             step = multiply(cast(node.stride.dtype, lane), node.stride)
             return add(node.base, step)
