@@ -7,7 +7,8 @@ Stages of a convolution over n spatial axes:
 
 With a packed kernel ("OIHW16o") the reduction runs over [n, o/16, h, w', 16], where w' is the output's width filled
 up to a multiple of `width_tile(w)`, so that schedules need no remainders; a depthwise convolution has its data in
-blocks of channels too, unless they lie as NHWC.
+blocks of channels too, unless they lie as NHWC.  With one tap a channel over pictures NCHW it runs over
+[n, o/16, 16, pixels], and reads `data_pack`, the pictures as rows of pixels.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any, cast
 from .. import te
 from ..arith import build
 from . import layout as layouts
+from .conv_times import by_pixels, filled
 from .nn_conv import NCHW, OIHW, result_dtype
 from .shapes import ceil_divide
 
@@ -71,6 +73,9 @@ def conv2d(op: Any, data: Any, weight: Any) -> Any:
     packed = kernel.factors.get("O")
     if packed is None or source.factors or op.out_layout not in ("", op.data_layout):
         return _conv2d_plain(op, data, weight, source, kernel)
+    g = op.geometry(data.shape, weight.shape)
+    if by_pixels(op, g, packed):
+        return _conv2d_pixels(op, data, weight, g, kernel, packed)
     return _conv2d_packed(op, data, weight, source, kernel, packed)
 
 
@@ -166,7 +171,7 @@ def _conv2d_packed(op: Any, data: Any, weight: Any, source: layouts.Layout, kern
 
     conv = te.compute(
         (g.batch, blocks, g.out_height, width, block), element, name="conv2d", tag="conv2d",
-        attrs=_notes(op, g, per_group, width_tile=tile, channel_block=block),
+        attrs=_notes(op, g, per_group, channel_block=block),
     )  # fmt: skip
 
     def unpacked(*i: Any) -> Any:
@@ -175,6 +180,34 @@ def _conv2d_packed(op: Any, data: Any, weight: Any, source: layouts.Layout, kern
 
     shape = layouts.transformed_shape(NCHW, source, (g.batch, g.out_channels, g.out_height, g.out_width))
     return te.compute(shape, unpacked, name="conv2d_output", tag="injective")
+
+
+def _conv2d_pixels(op: Any, data: Any, weight: Any, g: Any, kernel: layouts.Layout, block: int) -> Any:
+    """One tap a channel: a product of the weight with the pixels of a picture, side by side in memory."""
+    dtype = result_dtype(op.out_dtype, data.dtype)
+    pixels = g.height * g.width
+    whole = filled(pixels, block)
+
+    def pixel(n: Any, c: Any, p: Any) -> Any:
+        value = data(n, c, p // g.width, p % g.width)
+        return value if whole == pixels else te.if_then_else(p < pixels, value, build.const(0, data.dtype))
+
+    row = te.compute((g.batch, g.in_channels, whole), pixel, name="data_pack", tag="injective")
+    rc = te.reduce_axis((0, g.in_channels), name="rc")
+
+    def element(n: Any, ob: Any, oi: Any, p: Any) -> Any:
+        place = {("O", 0): ob, ("O", block): oi, ("I", 0): rc.var, ("H", 0): 0, ("W", 0): 0}
+        tap = weight(*(place[axis] for axis in kernel.axes))
+        return te.sum(build.cast(dtype, row(n, rc.var, p)) * build.cast(dtype, tap), axis=[rc])
+
+    conv = te.compute(
+        (g.batch, ceil_divide(g.out_channels, block), block, whole), element, name="conv2d", tag="conv2d",
+        attrs={"anchor": "conv2d_pixels", "channel_block": block},
+    )  # fmt: skip
+    return te.compute(
+        (g.batch, g.out_channels, g.height, g.width),
+        lambda n, o, y, x: conv(n, o // block, o % block, y * g.width + x), name="conv2d_output", tag="injective",
+    )  # fmt: skip
 
 
 def _packed_channel(op: Any, g: Any, ob: Any, oi: Any, rc: Any, per_group: Any, block: int) -> Any:

@@ -12,6 +12,8 @@ from typing import Any, Final
 SHARES: Final = {("NCHW", False): 0.85, ("NCHW", True): 0.5, ("NHWC", False): 0.9, ("NHWC", True): 0.85}
 """Of the peak of multiply-adds, by the data's layout and whether there is one tap a channel.  Measured on layers of
 resnet50 with vectors of 512 bits: where pictures lie one behind the other, numbers of one pixel are a page apart."""
+PIXELS: Final = 0.85
+"""The same of a convolution `by_pixels`, measured with vectors of 256 bits."""
 UNPACKED: Final = 0.03
 """Share of the peak of a convolution whose weights cannot lie in blocks."""
 PRODUCTS: Final = 0.7
@@ -22,12 +24,31 @@ STREAM: Final = 4.0
 """Bytes of weights that come from beyond the caches in a cycle."""
 
 
+def filled(pixels: int, block: int) -> int:
+    """Pixels of a picture filled up to whole tiles of two vectors."""
+    return -(-pixels // (2 * block)) * 2 * block
+
+
+def by_pixels(op: Any, geometry: Any, block: int) -> bool:
+    """Whether vectors of nn.conv2d hold pixels, not channels: of pictures NCHW, one tap at every place, no groups.
+
+    Rows do not matter then, a picture is one row of pixels; a quarter of those computed may be filled up.
+    """
+    plain = geometry.kernel == (1, 1) and op.strides == (1, 1) and not any(op.padding) and op.groups == 1
+    high, wide = geometry.height, geometry.width
+    if not plain or op.data_layout != "NCHW" or not (isinstance(high, int) and isinstance(wide, int)):
+        return False
+    return 4 * high * wide >= 3 * filled(high * wide, block)
+
+
 def direct(op: Any, geometry: Any, lanes: int, fits: bool) -> float:
     """nn.conv2d; `fits`: its weight can lie in blocks of `lanes` output channels."""
     taps = geometry.kernel[0] * geometry.kernel[1]
     weights = geometry.out_channels * (geometry.in_channels // op.groups) * taps
     pixels = geometry.batch * geometry.out_height * geometry.out_width
     share = SHARES.get((op.data_layout, taps == 1), UNPACKED) if fits else UNPACKED
+    if fits and by_pixels(op, geometry, lanes):
+        share = PIXELS * pixels / (geometry.batch * filled(pixels // geometry.batch, lanes))
     return weights * pixels / (2 * lanes) / share + 4 * weights / STREAM
 
 

@@ -125,6 +125,8 @@ class Conv2D(Operator):
         example(floats(1, 6, 5, 5), floats(2, 1, 3, 3, 4), kernel_layout="OIHW4o", channels=6, groups=6, padding=1),
         example(floats(1, 4, 5, 5), floats(2, 2, 3, 3, 4), kernel_layout="OIHW4o", groups=2, dilation=2),
         example(floats(1, 4, 5, 5), floats(2, 2, 1, 1, 4), kernel_layout="OIHW4o", channels=6, groups=2),
+        example(floats(1, 3, 6, 6), floats(2, 3, 1, 1, 4), kernel_layout="OIHW4o", channels=6),
+        example(floats(2, 4, 5, 6), floats(1, 4, 1, 1, 4), kernel_layout="OIHW4o", channels=4, strides=2),
         example(floats(1, 5, 6, 3), floats(2, 3, 3, 3, 4), data_layout="NHWC", kernel_layout="OIHW4o", padding=1),
         example(floats(1, 2, 5, 5, 4), floats(8, 8, 3, 3), data_layout="NCHW4c", padding=1),
         example(floats(1, 4, 5, 5), floats(6, 4, 3, 3), out_layout="NHWC"),

@@ -33,13 +33,6 @@ GROWTH = 128.0
 GAIN = 0.9
 """What must be left of the direct convolution's time."""
 
-TILES = (4, 2)
-"""Outputs of a tile, each way, that are tried."""
-GROWTH = 128.0
-"""By how much the roundings of an element may grow (`winograd.growth`): F(4, 3) may be, F(6, 3) may not."""
-GAIN = 0.9
-"""What must be left of the direct convolution's time."""
-
 Conditions = list[tuple[bool, str, str]]
 """What must hold: the verdict, the condition, and what was found."""
 

@@ -149,6 +149,27 @@ def test_padded_stencil_computes_with_a_buffer_of_three_rows() -> None:
     assert [extent.value for extent in inner.shape] == [3, 10]  # type: ignore[attr-defined]
 
 
+PIXELS = """
+def pixels(A: T.Buffer((5, 7), "float32"), C: T.Buffer((5, 7), "float32")):
+    for p in T.serial(5):
+        B = T.allocate((35,), "float32")
+        for i in T.serial(7):
+            B[p * 7 + i] = A[(p * 7 + i) // 7, (p * 7 + i) % 7]
+        for i in T.serial(7):
+            C[(p * 7 + i) // 7, (p * 7 + i) % 7] = B[(p * 7 + i) // 7 * 7 + (p * 7 + i) % 7] + T.float32(1)
+"""
+"""A picture as a row of pixels, read by the digits of one number."""
+
+
+def test_digits_of_one_number_are_put_together_again() -> None:
+    compact = upto(PIXELS, "CompactBuffers")
+    (inner,) = [node.buffer for node in pre_order(compact.body) if isinstance(node, t.AllocBuffer)]
+    assert [extent.value for extent in inner.shape] == [7]  # type: ignore[attr-defined]
+    a, c = np.arange(35, dtype="float32").reshape(5, 7), np.zeros((5, 7), "float32")
+    build(PIXELS)(a, c)
+    np.testing.assert_array_equal(c, a + 1)
+
+
 @pytest.mark.parametrize("disabled", ["CompactBuffers", "Simplify", "UnrollLoop", "LowerIntrinsics", "InsertPolls"])
 def test_optional_passes_can_be_left_out(disabled: str) -> None:
     a = np.ones((32, 24), "float32")

@@ -44,15 +44,12 @@ def packed(schedule: Schedule, anchor: str, machine: Machine) -> None:
     )
     known = [size for size in sizes if size is not None]
     blocks, width, lanes = known[1], known[3], known[4]
-    column_tile = int(notes.get("width_tile", 1))
     depthwise = notes.get("anchor") == "depthwise_conv2d"
     last_channel = channels_last(schedule, output.target, anchor)
     reduced = [extent(item) or 1 for item in items if item.kind is t.IterKind.REDUCE]
     pointwise = not last_channel and reduced[-2:] == [1, 1]
     panel = 4 * lanes * taps(items)
-    block_tile, columns = register_tile(
-        machine, 1 if depthwise else blocks, width // column_tile, column_tile, panel, pointwise
-    )
+    block_tile, columns = register_tile(machine, 1 if depthwise else blocks, width, panel, pointwise)
     batch, row, column, channel = loops if last_channel else (loops[0], *loops[2:], loops[1])
     channel_outer, channel_inner = schedule.split(channel, factors=[None, block_tile * lanes])
     column_outer, column_inner = schedule.split(column, factors=[None, columns])
@@ -62,7 +59,8 @@ def packed(schedule: Schedule, anchor: str, machine: Machine) -> None:
     if iterations(site) >= 65536:
         schedule.parallel(outer)
     last = reduced[-1] if reduced else 1
-    accumulate(schedule, schedule.get_block(anchor), column_outer, 4, reduce_unroll=9 if depthwise else min(last, 3))
+    unroll = 9 if depthwise else min(last, 3)
+    accumulate(schedule, schedule.get_block(anchor), column_outer, 4, reduce_unroll=unroll, inside=1)
     if last_channel:
         _, inside[-1] = schedule.split(channel_inner, factors=[None, lanes])
     schedule.vectorize(inside[-1])
@@ -79,7 +77,7 @@ def channels_last(schedule: Schedule, output: str, anchor: str, axis: int = 1) -
 
 
 def register_tile(
-    machine: Machine, blocks: int, tiles: int, column_tile: int, panel: int = 0, pointwise: bool = False
+    machine: Machine, blocks: int, width: int, panel: int = 0, pointwise: bool = False
 ) -> tuple[int, int]:
     """(blocks of channels, columns): accumulators within the registers, the least time by `tile_time`.
 
@@ -88,12 +86,11 @@ def register_tile(
     """
     best: tuple[float, int, int] | None = None
     for block_tile in divisors(blocks):
-        for count in divisors(tiles):
-            columns = count * column_tile
+        for columns in divisors(width):
             if block_tile > 4 or not in_registers(machine, block_tile, columns, ahead=not pointwise):
                 continue
             streamed = 2 * block_tile * panel > machine.nearest
             score = tile_time(machine, block_tile, columns, streamed, scattered=pointwise)
             if best is None or score < best[0]:
                 best = (score, block_tile, columns)
-    return (best[1], best[2]) if best is not None else (1, column_tile)
+    return (best[1], best[2]) if best is not None else (1, 1)

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from ...tir import nodes as t
 from ..errors import ScheduleError
 from ..schedule import Schedule
-from . import conv, depthwise, generic, matmul, softmax, winograd
+from . import conv, depthwise, generic, matmul, pixels, softmax, winograd
 from .shapes import Machine
 
 Rule = Callable[[Schedule, str, Machine], None]
@@ -16,6 +16,7 @@ Rule = Callable[[Schedule, str, Machine], None]
 
 RULES: dict[str, tuple[Rule, ...]] = {
     "conv2d": (conv.packed,),
+    "conv2d_pixels": (pixels.panels,),
     "depthwise_conv2d": (conv.packed, depthwise.rows),
     "dense": (matmul.product,),
     "matmul": (matmul.product,),

@@ -62,17 +62,22 @@ def tile_time(machine: Machine, vectors: int, rows: int, streamed: bool, scatter
     return max(1.0, 8 / together, loads, stream, apart) + 0.1 * (loads + stream + apart)
 
 
-def accumulate(schedule: Schedule, block: BlockRV, at: LoopRV, vector: int, reduce_unroll: int = 1) -> None:
+def accumulate(
+    schedule: Schedule, block: BlockRV, at: LoopRV, vector: int, reduce_unroll: int = 1, inside: int | None = None
+) -> None:
     """Compute the reduction at a loop of its consumer: reduction loops outside, the tile unrolled, vectors inside.
 
-    `vector` is the number of the iterator that becomes vectors; reduction loops whose extents multiply to at most
-    `reduce_unroll` are unrolled, innermost first.
+    `vector` is the number of the iterator that becomes vectors, `inside` that of the one whose loop is next to it:
+    a number is then broadcast once for all its vectors, which stay in registers, and is not needed any more.
+    Reduction loops whose extents multiply to at most `reduce_unroll` are unrolled, innermost first.
     """
     schedule.compute_at(block, at, preserve_unit_loops=True)
     site = site_of(schedule, block.target)
     items = site.block.iter_vars
     own = schedule.get_loops(block)[-len(items) :]
     tile = [own[number] for number, item in enumerate(items) if item.kind is t.IterKind.SPATIAL and number != vector]
+    if inside is not None:
+        tile.append(tile.pop(tile.index(own[inside])))
     reduced = [own[number] for number, item in enumerate(items) if item.kind is t.IterKind.REDUCE]
     schedule.reorder(*reduced, *tile, own[vector])
     schedule.vectorize(own[vector])

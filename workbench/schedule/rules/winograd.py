@@ -160,7 +160,7 @@ def _products(
     wide, blocks, lanes, channels = sizes
     if together is not None:
         schedule.compute_at(copy, together, preserve_unit_loops=True)
-    vectors, columns = register_tile(machine, blocks, wide, 1, 4 * lanes * channels, pointwise=True)
+    vectors, columns = register_tile(machine, blocks, wide, 4 * lanes * channels, pointwise=True)
     *_, batch, e, u, row, column, block, lane = schedule.get_loops(copy)
     column_outer, column_inner = schedule.split(column, factors=[None, columns])
     block_outer, block_inner = schedule.split(block, factors=[None, vectors])

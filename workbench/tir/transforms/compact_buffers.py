@@ -15,6 +15,7 @@ from typing import Any
 from ...arith import nodes as n
 from ...arith.build import const
 from ...arith.intrinsics import ADDRESSES
+from ...arith.simplify import Simplifier
 from ...core.node import Node, children, rewrite
 from ...core.trampoline import Task, run
 from ...core.transform import function_pass
@@ -33,7 +34,7 @@ def CompactBuffers(func: t.PrimFunc, mod: Any, ctx: Any) -> t.PrimFunc:
 def compact(func: t.PrimFunc) -> t.PrimFunc:
     plans: dict[int, _Plan] = {}
     replaced: dict[int, t.Buffer] = {}
-    run(_collect(func.body, _Scope({}, {}, frozenset()), plans))
+    run(_collect(func.body, _Scope({}, {}, frozenset(), Simplifier()), plans))
     for key, plan in plans.items():
         plan.finish()
         if plan.origins:
@@ -55,24 +56,28 @@ def compact(func: t.PrimFunc) -> t.PrimFunc:
 class _Scope:
     """What is known at a statement: ranges of loop variables, values of lets, all variables bound outside."""
 
-    __slots__ = ("lets", "ranges", "variables")
+    __slots__ = ("lets", "ranges", "simplifier", "variables")
 
     def __init__(
         self,
         ranges: Mapping[int, tuple[n.PrimExpr, n.PrimExpr]],
         lets: Mapping[int, n.PrimExpr],
         variables: frozenset[int],
+        simplifier: Simplifier,
     ) -> None:
+        self.simplifier = simplifier
+        """For indices whose parts belong together: (y * 56 + x) // 16 where y and x are one number's digits."""
         self.ranges = ranges
         self.lets = lets
         self.variables = variables
 
     def with_loop(self, loop: t.For) -> _Scope:
         ranges = {**self.ranges, id(loop.var): (loop.min, loop.extent)}
-        return _Scope(ranges, self.lets, self.variables | {id(loop.var)})
+        self.simplifier.bind_range(loop.var, loop.min, loop.extent)
+        return _Scope(ranges, self.lets, self.variables | {id(loop.var)}, self.simplifier)
 
     def with_let(self, var: n.Var, value: n.PrimExpr) -> _Scope:
-        return _Scope(self.ranges, {**self.lets, id(var): value}, self.variables | {id(var)})
+        return _Scope(self.ranges, {**self.lets, id(var): value}, self.variables | {id(var)}, self.simplifier)
 
 
 class _Plan:
@@ -89,18 +94,21 @@ class _Plan:
         for axis, index in enumerate(indices):
             if self.failed[axis]:
                 continue
-            found = None if index.dtype.is_vector else region(index, scope, self.outside)
-            if found is None:
-                self.failed[axis] = True
-                continue
-            known = self.axes[axis]
-            if known is None:
-                self.axes[axis] = found
-            elif _same_terms(known[0], found[0]):
-                low, high = known[1]
-                self.axes[axis] = (known[0], (min(low, found[1][0]), max(high, found[1][1])))
-            else:
-                self.failed[axis] = True
+            joined = None if index.dtype.is_vector else self._joined(axis, index, scope)
+            if joined is None and not index.dtype.is_vector:
+                joined = self._joined(axis, scope.simplifier.simplify(index), scope)
+            self.axes[axis] = joined
+            self.failed[axis] = joined is None
+
+    def _joined(self, axis: int, index: n.PrimExpr, scope: _Scope) -> tuple[Linear, Interval] | None:
+        """The region of an axis with one more index; None if that is not of the same origin."""
+        found, known = region(index, scope, self.outside), self.axes[axis]
+        if known is None or found is None:
+            return found
+        if not _same_terms(known[0], found[0]):
+            return None
+        (low, high), (first, last) = known[1], found[1]
+        return known[0], (min(low, first), max(high, last))
 
     def fail(self) -> None:
         self.failed = [True] * len(self.failed)

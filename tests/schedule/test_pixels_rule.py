@@ -1,0 +1,112 @@
+"""The default schedule of convolutions of one tap over pictures NCHW: numbers stay, tiles fit, threads have work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.schedule.test_rules import NARROW, WIDE, Kernel, check_numbers_stay
+from workbench import te
+from workbench.arith import build
+from workbench.core.node import pre_order
+from workbench.schedule import rules
+from workbench.schedule.rules.pixels import CHANNELS, TASKS, blocks_together, register_tile
+from workbench.schedule.rules.shapes import Machine
+from workbench.target import Target
+from workbench.tir import nodes as t
+from workbench.tir.transforms.pipeline import lower
+from workbench.topi.conv_times import by_pixels
+from workbench.topi.nn_conv import Conv2D
+
+
+def one_tap(ci: int, co: int, shape: tuple[int, int], lanes: int = 8, batch: int = 1, stride: int = 1) -> t.PrimFunc:
+    """A convolution with a bias, another operand and a relu after it."""
+    x = te.placeholder((batch, ci, *shape), name="X")
+    w = te.placeholder((-(-co // lanes), ci, 1, 1, lanes), name="W")
+    op = Conv2D(strides=(stride, stride), channels=co, kernel_layout=f"OIHW{lanes}o")
+    conv = op.compute(x, w)
+    bias, other = te.placeholder((co,), name="bias"), te.placeholder(conv.shape, name="other")
+    made = te.compute(
+        conv.shape, lambda n, o, y, x: build.maximum(conv(n, o, y, x) + bias(o) + other(n, o, y, x), 0.0), name="relu"
+    )
+    return te.create_prim_func([x, w, bias, other, made])
+
+
+CASES = {
+    "whole panels": lambda: one_tap(5, 16, (4, 8)),
+    "a panel cut short": lambda: one_tap(5, 16, (5, 5)),
+    "channels filled up": lambda: one_tap(3, 12, (4, 4)),
+    "several pictures": lambda: one_tap(4, 8, (3, 10), batch=2),
+    "many channels, few pixels": lambda: one_tap(2, 136, (4, 4)),
+    "one row": lambda: one_tap(4, 8, (1, 31)),
+    "one channel": lambda: one_tap(1, 8, (4, 4)),
+    "blocks of four": lambda: one_tap(3, 8, (4, 6), lanes=4),
+}
+
+
+@pytest.mark.parametrize("target", (WIDE, NARROW), ids=("wide", "narrow"))
+@pytest.mark.parametrize("name", CASES)
+def test_the_numbers_stay(name: str, target: Target) -> None:
+    check_numbers_stay(CASES[name](), target)
+
+
+@pytest.mark.parametrize("target", (WIDE, NARROW), ids=("wide", "narrow"))
+@pytest.mark.parametrize("name", CASES)
+def test_sums_are_those_of_one_tile(name: str, target: Target) -> None:
+    """Also where there is one block of channels: they were kept for all its parts, in memory."""
+    lowered = lower(rules.default(Kernel(CASES[name](), target)).func)
+    (sums,) = [n.buffer for n in pre_order(lowered.body) if isinstance(n, t.AllocBuffer) and n.buffer.scope == "local"]
+    machine = Machine.of(target)
+    assert sums.shape[0].value <= machine.lanes * (machine.registers - 2)  # type: ignore[attr-defined]
+
+
+def kinds(block: str, func: t.PrimFunc, target: Target = NARROW) -> list[tuple[str, Any]]:
+    loops = rules.default(Kernel(func, target)).state.tree.blocks[block].loops
+    return [(loop.kind.name, getattr(loop.extent, "value", None)) for loop in loops]
+
+
+def test_a_panel_is_copied_once_for_all_channels() -> None:
+    func = one_tap(64, 64, (56, 56))
+    assert kinds("data_pack", func)[0] == kinds("relu", func)[0] == ("PARALLEL", 56 * 56 // 16)
+    assert kinds("data_pack", func)[-1] == kinds("conv2d", func)[-1] == kinds("relu", func)[-1] == ("VECTORIZED", 16)
+
+
+def test_few_panels_are_shared_out_by_channels() -> None:
+    assert kinds("relu", one_tap(64, 512, (7, 7)))[0] == ("PARALLEL", 4 * 512 // CHANNELS)
+
+
+@pytest.mark.parametrize("block", [4, 8, 16])
+def test_a_copy_serves_as_many_channels_as_leave_work_for_threads(block: int) -> None:
+    for pixels in (32, 64, 192, 800, 3136):
+        for channels in (block, 24, 64, 96, 512, 2048):
+            blocks, panels = -(-channels // block), -(-pixels // 32)
+            together = blocks_together([1, blocks, block, pixels, 64], 32)
+            assert blocks % together == 0
+            fewer = [count for count in range(1, together) if blocks % count == 0 and count * block >= CHANNELS]
+            assert panels * (blocks // together) >= TASKS or not fewer, "more parts could be made"
+
+
+def test_tiles_fit_the_registers() -> None:
+    for lanes, registers in ((16, 32), (8, 16), (4, 32), (4, 16)):
+        for block in (4, 8, 16):
+            for pixels in (32, 64, 224, 800, 3040, 3136):
+                rows, width = register_tile(Machine(lanes, registers), block, pixels)
+                vectors = -(-width // lanes)
+                assert block % rows == 0 and pixels % width == 0 and width > 1
+                assert rows * vectors + vectors + 1 < registers
+
+
+def test_what_goes_by_pixels() -> None:
+    def chosen(shape: tuple[int, int], block: int = 8, **attributes: Any) -> bool:
+        kernel = attributes.pop("kernel", (1, 1))
+        op = Conv2D(**attributes)
+        layout = attributes.get("data_layout", "NCHW")
+        data = (1, 8, *shape) if layout == "NCHW" else (1, *shape, 8)
+        return by_pixels(op, op.geometry(data, (16, 8 // op.groups, *kernel)), block)
+
+    assert chosen((56, 56)) and chosen((7, 7)) and chosen((7, 7), 16) and chosen((55, 55), 16)
+    assert not chosen((1, 1)) and not chosen((5, 4), 8), "most of a tile would be filled up"
+    assert not chosen((56, 56), strides=(2, 2)) and not chosen((56, 56), padding=(1, 1, 1, 1))
+    assert not chosen((56, 56), groups=2) and not chosen((56, 56), data_layout="NHWC")
+    assert not chosen((56, 56), kernel=(3, 3))

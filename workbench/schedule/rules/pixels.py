@@ -1,0 +1,88 @@
+"""Convolutions of one tap over pictures NCHW: vectors of pixels, a register tile of output channels times pixels.
+
+for n, panel in parallel:
+    data_pack[c, pixels] = data[c, panel]          a panel, read by all output channels
+    for o:
+        conv_local[channels, pixels] = 0
+        for rc: conv_local[o, :] += data_pack[rc, :] * weight[rc, o]
+        output[o, panel] = epilogue(conv_local)
+
+Pixels lie side by side, so that panels are copied and results stored by whole vectors; a panel of its own is read in
+order, where the pixels of one channel after the other are a picture apart.
+"""
+
+from __future__ import annotations
+
+from ..errors import require
+from ..schedule import Schedule
+from .generic import block_by_itself
+from .shapes import Machine, divisors, extent, iterations, site_of
+from .tiles import accumulate, output_of
+
+TASKS = 32
+"""Parts of the work that threads share out."""
+CHANNELS = 64
+"""Output channels that a panel is copied for at least."""
+IN_FLIGHT = 8
+"""Sums that two multiply-adds a cycle, each of which takes four, keep busy."""
+
+
+def panels(schedule: Schedule, anchor: str, machine: Machine) -> None:
+    """Schedule a convolution over [n, o/lanes, lanes, pixels]."""
+    output = output_of(schedule, anchor)
+    site = site_of(schedule, anchor)
+    sizes = [extent(item) for item in site.block.iter_vars]
+    loops = schedule.get_loops(output)
+    require(
+        all(size is not None for size in sizes) and len(loops) == 4,
+        "E-RULE-SHAPE",
+        f"{anchor} has symbolic extents or another layout",
+        found=f"{len(loops)} loops around {output.target}",
+        expected="constant extents, NCHW",
+        fix="schedule block by block",
+    )
+    block, pixels = sizes[2] or 1, sizes[3] or 1
+    rows, width = register_tile(machine, block, pixels)
+    batch, channel, row, column = loops
+    pixel = schedule.fuse(row, column)
+    panel, inside = schedule.split(pixel, factors=[None, width])
+    together = blocks_together(sizes, width)
+    if sizes[1] == 1:  # without loops of one iteration, which say less of where its sums are
+        chunks, blocks = [], []
+        part, channel_inner = schedule.split(channel, factors=[None, rows])
+    else:
+        *around, part, channel_inner = schedule.split(channel, factors=[None, together, block // rows, rows])
+        chunks, blocks = around[:1], around[1:]
+    schedule.reorder(batch, *chunks, panel, *blocks, part, channel_inner, inside)
+    outer = schedule.fuse(batch, *chunks, panel)
+    if iterations(site) >= 65536:
+        schedule.parallel(outer)
+    accumulate(schedule, schedule.get_block(anchor), part, 3)
+    schedule.vectorize(inside)
+    pack = schedule.get_block("data_pack")
+    schedule.compute_at(pack, outer, preserve_unit_loops=True)
+    schedule.vectorize(schedule.get_loops(pack)[-1])
+    for other in tuple(schedule.state.tree.leaves):
+        if other.name not in (anchor, output.target, f"{anchor}_init", "data_pack"):
+            block_by_itself(schedule, other.name, machine)
+
+
+def blocks_together(sizes: list[int | None], width: int) -> int:
+    """Blocks of channels that one copy of a panel serves: all of them, fewer where there are few panels."""
+    batch, blocks, block, pixels = (size or 1 for size in sizes[:4])
+    panels = batch * -(-pixels // width)
+    enough = [count for count in divisors(blocks) if count * block >= CHANNELS]
+    return max((count for count in enough if panels * (blocks // count) >= TASKS), default=min(enough, default=blocks))
+
+
+def register_tile(machine: Machine, block: int, pixels: int) -> tuple[int, int]:
+    """(output channels, pixels) of the tile that takes the least time, within the registers."""
+    best = (float("inf"), 1, 1)
+    for rows in divisors(block):
+        for width in divisors(pixels):
+            vectors = -(-width // machine.lanes)
+            if width % min(machine.lanes, block) or rows * vectors + vectors + 1 >= machine.registers:
+                continue
+            started = max(rows * vectors, IN_FLIGHT, rows + vectors)  # two multiply-adds a cycle, and two loads
+            best = min(best, (started / (rows * width), width, rows))
+    return best[2], best[1]
