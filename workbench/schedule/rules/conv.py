@@ -15,7 +15,7 @@ from ..errors import require
 from ..schedule import Schedule
 from .generic import block_by_itself, taps
 from .shapes import Machine, divisors, extent, iterations, site_of
-from .tiles import accumulate, in_registers, output_of, tile_time
+from .tiles import accumulate, in_registers, loops_of_pictures, output_of, tile_time
 
 
 def packed(schedule: Schedule, anchor: str, machine: Machine) -> None:
@@ -32,17 +32,7 @@ def packed(schedule: Schedule, anchor: str, machine: Machine) -> None:
     output = output_of(schedule, anchor)
     site = site_of(schedule, anchor)
     items = site.block.iter_vars
-    sizes = [extent(item) for item in items]
-    loops = schedule.get_loops(output)
-    require(
-        all(size is not None for size in sizes) and len(loops) == 4,
-        "E-RULE-SHAPE",
-        f"{anchor} has symbolic extents or another layout",
-        found=f"{len(loops)} loops around {output.target}",
-        expected="constant extents, NCHW or NHWC",
-        fix="schedule block by block",
-    )
-    known = [size for size in sizes if size is not None]
+    known, loops = loops_of_pictures(schedule, anchor, output)
     blocks, width, lanes = known[1], known[3], known[4]
     depthwise = notes.get("anchor") == "depthwise_conv2d"
     last_channel = channels_last(schedule, output.target, anchor)

@@ -13,11 +13,10 @@ order, where the pixels of one channel after the other are a picture apart.
 
 from __future__ import annotations
 
-from ..errors import require
 from ..schedule import Schedule
 from .generic import block_by_itself
-from .shapes import Machine, divisors, extent, iterations, site_of
-from .tiles import accumulate, output_of
+from .shapes import Machine, divisors, iterations, site_of
+from .tiles import accumulate, loops_of_pictures, output_of
 
 TASKS = 32
 """Parts of the work that threads share out."""
@@ -31,21 +30,10 @@ def panels(schedule: Schedule, anchor: str, machine: Machine) -> None:
     """Schedule a convolution over [n, o/lanes, lanes, pixels]."""
     output = output_of(schedule, anchor)
     site = site_of(schedule, anchor)
-    sizes = [extent(item) for item in site.block.iter_vars]
-    loops = schedule.get_loops(output)
-    require(
-        all(size is not None for size in sizes) and len(loops) == 4,
-        "E-RULE-SHAPE",
-        f"{anchor} has symbolic extents or another layout",
-        found=f"{len(loops)} loops around {output.target}",
-        expected="constant extents, NCHW",
-        fix="schedule block by block",
-    )
-    block, pixels = sizes[2] or 1, sizes[3] or 1
-    rows, width = register_tile(machine, block, pixels)
-    batch, channel, row, column = loops
-    pixel = schedule.fuse(row, column)
-    panel, inside = schedule.split(pixel, factors=[None, width])
+    sizes, (batch, channel, row, column) = loops_of_pictures(schedule, anchor, output)
+    block = sizes[2]
+    rows, width = register_tile(machine, block, sizes[3])
+    panel, inside = schedule.split(schedule.fuse(row, column), factors=[None, width])
     together = blocks_together(sizes, width)
     if sizes[1] == 1:  # without loops of one iteration, which say less of where its sums are
         chunks, blocks = [], []
@@ -67,9 +55,9 @@ def panels(schedule: Schedule, anchor: str, machine: Machine) -> None:
             block_by_itself(schedule, other.name, machine)
 
 
-def blocks_together(sizes: list[int | None], width: int) -> int:
+def blocks_together(sizes: list[int], width: int) -> int:
     """Blocks of channels that one copy of a panel serves: all of them, fewer where there are few panels."""
-    batch, blocks, block, pixels = (size or 1 for size in sizes[:4])
+    batch, blocks, block, pixels = sizes[:4]
     panels = batch * -(-pixels // width)
     enough = [count for count in divisors(blocks) if count * block >= CHANNELS]
     return max((count for count in enough if panels * (blocks // count) >= TASKS), default=min(enough, default=blocks))

@@ -7,7 +7,7 @@ from ..errors import require
 from ..references import BlockRV, LoopRV
 from ..schedule import Schedule
 from .generic import inline_elementwise
-from .shapes import Machine, is_reduction, site_of
+from .shapes import Machine, extent, is_reduction, site_of
 
 
 def output_of(schedule: Schedule, anchor: str) -> BlockRV:
@@ -30,6 +30,25 @@ def output_of(schedule: Schedule, anchor: str) -> BlockRV:
     )
     schedule.set_scope(block, 0, "local")
     return consumers[0]
+
+
+def loops_of_pictures(schedule: Schedule, anchor: str, output: BlockRV) -> tuple[list[int], list[LoopRV]]:
+    """The extents of the anchor's iterators, and the four loops around its output.
+
+    Raises `ScheduleError` where an extent is symbolic, or the output has another number of axes.
+    """
+    sizes = [extent(item) for item in site_of(schedule, anchor).block.iter_vars]
+    known = [size for size in sizes if size is not None]
+    loops = schedule.get_loops(output)
+    require(
+        len(known) == len(sizes) and len(loops) == 4,
+        "E-RULE-SHAPE",
+        f"{anchor} has symbolic extents or another layout",
+        found=f"{len(loops)} loops around {output.target}",
+        expected="constant extents, NCHW or NHWC",
+        fix="schedule block by block",
+    )
+    return known, loops
 
 
 def in_registers(machine: Machine, vectors: int, rows: int, ahead: bool = True) -> bool:
