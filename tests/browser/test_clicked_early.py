@@ -98,6 +98,38 @@ def test_a_box_of_a_program_that_cannot_be_lowered(harness: Harness) -> None:
     expect(pane(harness, "B").locator(".wb-problem")).to_be_visible()
     expect(ladder(harness).locator(".wb-wait")).to_have_count(0)
     expect(ladder(harness)).to_contain_text("Click a box or a line")
+    box(harness, "dense").click()  # nothing is on its way any more
+    harness.page.wait_for_timeout(100)
+    expect(ladder(harness).locator(".wb-wait")).to_have_count(0)
+    expect(box(harness, "dense")).to_have_attribute("aria-pressed", "false")
+
+
+def test_a_box_of_a_step_that_is_not_shown_any_more(harness: Harness) -> None:
+    """Boxes of two steps' graphs have the same numbers: the other one would be selected."""
+    with harness.held(since="kernels"):
+        harness.show(Workbench(wb.open(network())))
+        box(harness, "softmax").click()
+        pane(harness, "A").get_by_role("combobox", name="The graph after").select_option("Import")
+        expect(ladder(harness).locator(".wb-wait")).to_have_count(0)
+    expect(box(harness, "tanh")).to_be_visible()
+    harness.asked_so_far()
+    expect(pane(harness, "A").locator(".wb-box[aria-pressed=true]")).to_have_count(0)
+
+
+def test_a_line_whose_links_cannot_be_had(harness: Harness) -> None:
+    """It waited for ever."""
+    screen = Workbench(wb.open(network()))
+    table = screen._dispatcher
+    answer = table.handle
+
+    def refusing(message: dict[str, object]) -> object:
+        return answer({**message, "args": {"kernel": "none"}}) if message["op"] == "links" else answer(message)
+
+    table.handle = refusing  # type: ignore[method-assign,assignment]
+    harness.show(screen)
+    expect(harness.page.locator(".wb-problem").first).to_be_visible()
+    pane(harness, "B").locator(".wb-text-row", has_text="dense_init").first.click()
+    expect(ladder(harness).locator(".wb-wait")).to_have_count(0)
 
 
 def test_a_line_that_is_read_before_its_links_are_here(harness: Harness) -> None:

@@ -11,6 +11,7 @@ from workbench import te
 from workbench.arith import build
 from workbench.core.node import pre_order
 from workbench.schedule import rules
+from workbench.schedule.rules import pixels as pixels_rule
 from workbench.schedule.rules.pixels import CHANNELS, TASKS, blocks_together, register_tile
 from workbench.schedule.rules.shapes import Machine
 from workbench.target import Target
@@ -95,6 +96,32 @@ def test_tiles_fit_the_registers() -> None:
                 vectors = -(-width // lanes)
                 assert block % rows == 0 and pixels % width == 0 and width > 1
                 assert rows * vectors + vectors + 1 < registers
+
+
+@pytest.mark.parametrize(
+    ("shape", "read"),
+    [
+        ((1, 4, 8, 16), lambda n, y, x, o: (n, o, y, x)),
+        ((1, 8, 8, 8), lambda n, y, x, o: (n, o % 8, y % 4, x)),
+        ((1, 4, 8, 16), lambda n, o, y, x: (n, o * 4 + y % 2 * 2 + x % 2, y // 2, x // 2)),
+    ],
+    ids=["channels last", "as large as pictures", "depth to space"],
+)
+def test_an_output_that_turns_axes_about_is_scheduled_otherwise(shape: tuple[int, ...], read: Any) -> None:
+    """Its vectors lay across the sums: 85 copies of a tile that was none, and the build did not end."""
+    x, w = te.placeholder((1, 4, 4, 8), name="X"), te.placeholder((2, 4, 1, 1, 8), name="W")
+    conv = Conv2D(channels=16, kernel_layout="OIHW8o").compute(x, w)
+    func = te.create_prim_func([x, w, te.compute(shape, lambda *i: conv(*read(*i)) * 2.0, name="turned")])
+    check_numbers_stay(func, NARROW)
+    assert ("VECTORIZED", 16) not in kinds("conv2d", func)
+
+
+def test_tiles_of_large_pictures_are_found_at_once() -> None:
+    pixels = 3000 * 2000
+    assert register_tile(Machine(8, 16), 8, pixels) == (4, 16)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pixels_rule, "divisors", lambda number: [1, 2, 4, 8] if number == 8 else pytest.fail("of pixels"))
+        register_tile(Machine(8, 16), 8, pixels)
 
 
 def test_what_goes_by_pixels() -> None:

@@ -7,8 +7,8 @@ Stages of a convolution over n spatial axes:
 
 With a packed kernel ("OIHW16o") the reduction runs over [n, o/16, h, w', 16], where w' is the output's width filled
 up to a multiple of `width_tile(w)`, so that schedules need no remainders; a depthwise convolution has its data in
-blocks of channels too, unless they lie as NHWC.  With one tap a channel over pictures NCHW it runs over
-[n, o/16, 16, pixels], and reads `data_pack`, the pictures as rows of pixels.
+blocks of channels too (`data_pack`), unless they lie as NHWC.  Where vectors hold pixels (`conv_times.by_pixels`) it
+runs over [n, o/16, 16, pixels], and `data_pack` are the pictures as rows of pixels.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .shapes import ceil_divide
 
 
 def width_tile(width: Any) -> int:
-    """The number of output columns that a register tile takes: of 8 to 4 the one that fills up least."""
+    """What a width is filled up to a multiple of, so that tiles divide it: of 8 to 4 the one that fills up least."""
     if not isinstance(width, int):
         return 1
     if width <= 8:
@@ -71,7 +71,7 @@ def conv2d(op: Any, data: Any, weight: Any) -> Any:
     """nn.conv2d for every data and kernel layout."""
     source, kernel = layouts.parse(op.data_layout), layouts.parse(op.kernel_layout)
     packed = kernel.factors.get("O")
-    if packed is None or source.factors or op.out_layout not in ("", op.data_layout):
+    if packed is None or set(kernel.factors) != {"O"} or source.factors or op.out_layout not in ("", op.data_layout):
         return _conv2d_plain(op, data, weight, source, kernel)
     g = op.geometry(data.shape, weight.shape)
     if by_pixels(op, g, packed):

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 SHARES: Final = {("NCHW", False): 0.85, ("NCHW", True): 0.5, ("NHWC", False): 0.9, ("NHWC", True): 0.85}
 """Of the peak of multiply-adds, by the data's layout and whether there is one tap a channel.  Measured on layers of
-resnet50 with vectors of 512 bits: where pictures lie one behind the other, numbers of one pixel are a page apart."""
+resnet50 with vectors of 512 bits: where pictures lie one behind the other, numbers of one pixel are a page apart.
+What goes `by_pixels` has a share of its own."""
 PIXELS: Final = 0.85
 """The same of a convolution `by_pixels`, measured with vectors of 256 bits."""
 UNPACKED: Final = 0.03
@@ -38,7 +39,7 @@ def by_pixels(op: Any, geometry: Any, block: int) -> bool:
     high, wide = geometry.height, geometry.width
     if not plain or op.data_layout != "NCHW" or not (isinstance(high, int) and isinstance(wide, int)):
         return False
-    return 4 * high * wide >= 3 * filled(high * wide, block)
+    return 4 * high * wide >= 3 * filled(high * wide, block) > 0
 
 
 def direct(op: Any, geometry: Any, lanes: int, fits: bool) -> float:
@@ -48,7 +49,8 @@ def direct(op: Any, geometry: Any, lanes: int, fits: bool) -> float:
     pixels = geometry.batch * geometry.out_height * geometry.out_width
     share = SHARES.get((op.data_layout, taps == 1), UNPACKED) if fits else UNPACKED
     if fits and by_pixels(op, geometry, lanes):
-        share = PIXELS * pixels / (geometry.batch * filled(pixels // geometry.batch, lanes))
+        one = geometry.height * geometry.width
+        share = PIXELS * one / filled(one, lanes)
     return weights * pixels / (2 * lanes) / share + 4 * weights / STREAM
 
 

@@ -68,6 +68,7 @@ export abstract class Fetching extends BaseStore {
     this.texts.clear();
     this.graphs.clear();
     this.tables.clear();
+    this.unlinked.clear();
     this.compared.clear();
     this.counterparts.clear();
     this.stages.clear();
@@ -89,7 +90,9 @@ export abstract class Fetching extends BaseStore {
 
   abstract selected: Classes;
   /** Links have come, or cannot be had: what was clicked before is selected now, or is not. */
-  abstract linked(given: boolean): void;
+  abstract linked(): void;
+  /** Kernels whose links were asked for and refused. */
+  protected unlinked = new Set<string>();
   /** Bring what a pane is to begin with into sight. */
   protected abstract toBegin(shown: Pane): void;
   /** Select what was selected in the program before, or what is left of it. */
@@ -151,7 +154,7 @@ export abstract class Fetching extends BaseStore {
     for (const shown of this.panes) if (shown.mode === "graph") void this.loadGraph(shown.layer);
     for (const shown of this.panes) if (shown.mode === "tree") void this.once(`tree ${shown.layer}`, () => this.tools.loadTree(shown.layer));
     void this.loadKernels().then(() => {
-      if (this.refusals.has("kernels")) this.linked(false);
+      if (this.refusals.has("kernels")) this.linked();
       for (const shown of this.panes) if (shown.mode === "tree") void this.once(`tree ${shown.layer}`, () => this.tools.loadTree(shown.layer));
       for (const shown of this.panes) if (shown.mode === "graph") void this.loadGraph(shown.layer);
       for (const shown of this.panes) if (this.reads(shown)) void this.loadText(shown.layer);
@@ -224,7 +227,7 @@ export abstract class Fetching extends BaseStore {
       if (!answer) return;
       const view = answer.view as GraphView;
       this.set(() => this.graphs.set(key, view));
-      if (view.linked) this.linked(true);
+      if (view.linked) this.linked();
     }).then(() => this.once(`calls ${drawn}`, () => this.tools.load(layer))).then(() => this.tools.findAgain());
   }
 
@@ -276,10 +279,18 @@ export abstract class Fetching extends BaseStore {
     const known = this.tables.get(kernel);
     if (!kernel || known?.native || (known && !native)) return Promise.resolve();
     return this.once(`links ${kernel} ${native}`, async () => {
-      const view = (await this.connection.request("links", native ? { kernel } : { kernel, native })).view as LinkView;
-      this.set(() => { if (native || !this.tables.has(kernel)) this.tables.set(kernel, new Links(view)); });
+      try {
+        const view = (await this.connection.request("links", native ? { kernel } : { kernel, native })).view as LinkView;
+        this.unlinked.delete(kernel);
+        this.set(() => { if (native || !this.tables.has(kernel)) this.tables.set(kernel, new Links(view)); });
+      } catch (error) {
+        this.unlinked.add(kernel);
+        throw error;
+      } finally {
+        this.linked();
+      }
       if (!native) this.linkAtRest();
-    }).then(() => this.linked(this.tables.has(kernel)));
+    });
   }
 
   /** Link machine code too, once nothing has changed for a while. */

@@ -109,7 +109,7 @@ function Box({ store, at, box, look }: { store: WorkbenchStore; at: 0 | 1; box: 
   const tools = store.tools;
   const { layer } = store.panes[at];
   const classes: Classes = new Set(box.classes);
-  const lit = meets(classes, store.selected) || store.awaits(`${layer} ${box.id}`);
+  const lit = meets(classes, store.selected) || store.awaits(tools.named(layer, box.id, "graph"));
   const near = meets(classes, store.hovered);
   const number = look.value > 0 ? tools.told(look.value) : "";
   const error = box.kind === "input" ? null : store.extras.tensors.of(layer, box.id);

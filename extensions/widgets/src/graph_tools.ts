@@ -93,6 +93,7 @@ export class GraphTools {
 
   showStep(layer: string, step: string): void {
     this.store.set(() => { this.stepOf.set(layer, step); this.chosen = this.lost = null; });
+    this.store.linked();
     this.store.reload();
   }
 
@@ -148,7 +149,15 @@ export class GraphTools {
   /** A box of a drawing, or of the tree, was clicked. */
   pick(layer: string, id: string, at: 0 | 1, form: "graph" | "tree"): void {
     this.choose(layer, form === "tree" ? id.split("#")[0]! : id);
-    void this.store.selectKnown(`${layer} ${id}`, () => this.classesIn(layer, id, form), at);
+    const key = this.key(layer); // another step's graph may be shown by the time that the links come
+    const here = () => this.key(layer) === key;
+    void this.store.selectKnown(this.named(layer, id, form), () => (here() ? this.classesIn(layer, id, form) : undefined),
+      () => here() && this.store.refusal("schedule") === undefined, at);
+  }
+
+  /** What a box is called while its links are awaited. */
+  named(layer: string, id: string, form: "graph" | "tree"): string {
+    return `${form} ${this.key(layer)} ${id}`;
   }
 
   async loadTree(layer: string): Promise<void> {
@@ -157,7 +166,7 @@ export class GraphTools {
     if (known && (known.linked || this.store.kernels.length === 0)) return;
     const view = (await this.ask("tree", { layer, step }, `tree ${layer}`)).view as TreeView;
     this.store.set(() => this.trees.set(key, view));
-    if (view.linked) this.store.linked(true);
+    if (view.linked) this.store.linked();
     await this.load(layer);
   }
 

@@ -12,7 +12,7 @@ export abstract class Selecting extends Fetching {
   /** By branch and kernel. */
   measured = new Map<string, MeasureView>();
   /** What was clicked before it was known what it is a part of: selected once that is here. */
-  private wish: { known: () => Classes | undefined; from: 0 | 1; what: string } | null = null;
+  private wish: { known: () => Classes | undefined; coming: () => boolean; from: 0 | 1; what: string } | null = null;
 
   /** What was measured of a kernel of the branch shown. */
   time(kernel: string): MeasureView | undefined {
@@ -60,11 +60,11 @@ export abstract class Selecting extends Fetching {
     return this.wish !== null && (what === undefined || what === this.wish.what);
   }
 
-  /** Select what was clicked: at once where its links are here, else when they are. */
-  async selectKnown(what: string, known: () => Classes | undefined, from: 0 | 1): Promise<void> {
-    const classes = known();
+  /** Select what was clicked: at once where its links are here, or cannot come, else when they are here. */
+  async selectKnown(what: string, known: () => Classes | undefined, coming: () => boolean, from: 0 | 1): Promise<void> {
+    const classes = known() ?? (coming() ? undefined : NONE);
     if (classes) return this.select(classes, from);
-    this.set(() => { this.focused = from; this.wish = { known, from, what }; });
+    this.set(() => { this.focused = from; this.wish = { known, coming, from, what }; });
   }
 
   protected override forget(): void {
@@ -72,11 +72,12 @@ export abstract class Selecting extends Fetching {
     super.forget();
   }
 
-  override linked(given: boolean): void {
+  override linked(): void {
     const wish = this.wish;
-    const classes = wish?.known();
-    if (classes) void this.carry(classes, wish!.from);
-    else if (wish && !given) this.set(() => (this.wish = null));
+    if (!wish) return;
+    const classes = wish.known();
+    if (classes) void this.carry(classes, wish.from);
+    else if (!wish.coming()) this.set(() => (this.wish = null));
   }
 
   /** Select parts of the model; the kernel that carries them out is shown, and the other pane goes there. */
@@ -122,10 +123,10 @@ export abstract class Selecting extends Fetching {
     const { layer } = this.panes[at];
     const kernel = this.kernel;
     this.panes[at].active = line;
-    const selecting = this.selectKnown(`${layer} ${line}`, () => {
-      const links = this.tables.get(kernel);
+    const selecting = this.selectKnown(`text ${layer} ${line}`, () => {
+      const links = this.tables.get(kernel || this.kernel); // no kernel was known yet
       return links?.has(layer) || links?.native ? links.on(layer, line) : undefined;
-    }, at);
+    }, () => this.refusal("schedule") === undefined && !this.unlinked.has(kernel || this.kernel), at);
     if (NATIVE.includes(layer)) {
       await this.attempt(async () => {
         const view = (await this.connection.request("place", { layer, kernel, line: line + 1 }, "place")).view as PlaceView;

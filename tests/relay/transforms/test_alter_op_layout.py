@@ -101,3 +101,11 @@ def test_native_code_agrees() -> None:
     after = AlterOpLayout(lanes=16)(transform.InferType()(IRModule.from_expr(function)))
     (found,) = relay.build(after, target="llvm").run({"x": x}).values()
     assert_close(found, interpret(transform.InferType()(IRModule.from_expr(function))["main"], x))
+
+
+@pytest.mark.parametrize("shape", [(0, 32, 8, 8), (2, 32, 8, 8)])
+def test_times_of_no_pictures_and_of_several(shape: tuple[int, ...]) -> None:
+    """A batch of none was divided by."""
+    x = relay.var("x", shape=shape)
+    before = transform.InferType()(IRModule.from_expr(relay.Function([x], conv(x, 32, 64))))
+    assert AlterOpLayout(lanes=8)(before) is before

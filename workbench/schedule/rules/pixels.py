@@ -13,6 +13,9 @@ order, where the pixels of one channel after the other are a picture apart.
 
 from __future__ import annotations
 
+from ...analysis.affine import variables_of
+from ..errors import require
+from ..references import BlockRV
 from ..schedule import Schedule
 from .generic import block_by_itself
 from .shapes import Machine, divisors, iterations, site_of
@@ -31,6 +34,7 @@ def panels(schedule: Schedule, anchor: str, machine: Machine) -> None:
     output = output_of(schedule, anchor)
     site = site_of(schedule, anchor)
     sizes, (batch, channel, row, column) = loops_of_pictures(schedule, anchor, output)
+    require_rows_of_pixels(schedule, anchor, output)
     block = sizes[2]
     rows, width = register_tile(machine, block, sizes[3])
     panel, inside = schedule.split(schedule.fuse(row, column), factors=[None, width])
@@ -55,6 +59,22 @@ def panels(schedule: Schedule, anchor: str, machine: Machine) -> None:
             block_by_itself(schedule, other.name, machine)
 
 
+def require_rows_of_pixels(schedule: Schedule, anchor: str, output: BlockRV) -> None:
+    """Refuse an output that turns channels and pixels about: its vectors would lie across the sums'."""
+    block, sums = site_of(schedule, output.target).block, site_of(schedule, anchor).block.writes[0].buffer
+    places = [region.region for region in block.reads if region.buffer is sums]
+    channel, *pixel = (id(item.var) for item in block.iter_vars[1:])
+    along = all(
+        {id(var) for axis in place[1:3] for var in variables_of(axis.min)} <= {channel}
+        and {id(var) for var in variables_of(place[3].min)} <= {*pixel}
+        for place in places
+    )
+    require(
+        along, "E-RULE-SHAPE", f"{output.target} reads {anchor} across pixels and channels",
+        found="another order of axes", expected="the layout NCHW", fix="schedule block by block",
+    )  # fmt: skip
+
+
 def blocks_together(sizes: list[int], width: int) -> int:
     """Blocks of channels that one copy of a panel serves: all of them, fewer where there are few panels."""
     batch, blocks, block, pixels = sizes[:4]
@@ -66,11 +86,13 @@ def blocks_together(sizes: list[int], width: int) -> int:
 def register_tile(machine: Machine, block: int, pixels: int) -> tuple[int, int]:
     """(output channels, pixels) of the tile that takes the least time, within the registers."""
     best = (float("inf"), 1, 1)
+    step = min(machine.lanes, block)
+    widths = [width for width in range(step, machine.lanes * machine.registers, step) if pixels % width == 0]
     for rows in divisors(block):
-        for width in divisors(pixels):
+        for width in widths:
             vectors = -(-width // machine.lanes)
-            if width % min(machine.lanes, block) or rows * vectors + vectors + 1 >= machine.registers:
-                continue
+            if rows * vectors + vectors + 1 >= machine.registers:
+                break
             started = max(rows * vectors, IN_FLIGHT, rows + vectors)  # two multiply-adds a cycle, and two loads
             best = min(best, (started / (rows * width), width, rows))
     return best[2], best[1]
