@@ -115,7 +115,7 @@ class Visitor:
         """What the second cell prints now; not an interaction with the screen."""
         run(self.page, 1)
         said = self.page.locator(".jp-OutputArea-output", has_text=re.compile("STATE "))
-        expect(said).to_be_visible(timeout=LONG)
+        expect(said).to_be_visible(timeout=2 * LONG)  # one of them writes a file of all that can be looked at
         return str(said.inner_text())
 
     def end(self, at_most: int) -> None:

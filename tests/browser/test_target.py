@@ -97,8 +97,9 @@ def test_changes_of_assembly_are_those_of_the_kernel_chosen(screen: OneScreen) -
     pane = _show_assembly(screen)
     lines = pane.locator(".wb-text-row .wb-line")
     expect(lines.first).to_be_visible()
-    expect(pane.locator(".wb-hottest").first).to_be_visible()  # there it begins
-    pane.locator(".wb-window-body").evaluate(FROM_THE_TOP)
+    body = pane.locator(".wb-window-body")
+    screen.harness.wait_until(lambda: body.evaluate("box => box.scrollTop") > 0, "it begins where most is done")
+    body.evaluate(FROM_THE_TOP)
     expect(lines.filter(has_text=re.compile(r"^[\w.]+:")).first).to_be_visible()
     text = lines.first.inner_text()
     screen.pane("A").locator(".wb-pane-head strong").click()

@@ -175,12 +175,10 @@ def test_a_branch_under_another_target_is_told_from_the_plan_it_was_made_of() ->
     changed = annotated(other, "b")
     back = changed.rerun(target=wide)
     told = [line[2:].split("  ")[1].rpartition(" (")[0] for line in str(back.branches).split("\n")]
-    assert told[1:] == [
-        "from 0 after Lower: ~Schedule (annotate)",
-        f"from 1 after Import: target {plain}",
-        "from 2 after Lower: ~Schedule (annotate, annotate)",
-        f"from 3 after Import: target {wide}",
-    ]
+    assert told[1:3] == ["from 0 after Lower: ~Schedule (annotate)", f"from 1 after Import: target {plain}"]
+    # Where the default schedule of that target has other steps, the whole trace is told.
+    assert told[3].startswith("from 2 after Lower: ~Schedule (") and told[3].endswith("annotate, annotate)")
+    assert told[4:] == [f"from 3 after Import: target {wide}"]
 
 
 YARDSTICK = RuleTable("yardstick")
