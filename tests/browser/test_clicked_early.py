@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import pytest
 from playwright.sync_api import Browser, Locator, expect
 
 import workbench as wb
@@ -116,16 +117,15 @@ def test_a_box_of_a_step_that_is_not_shown_any_more(harness: Harness) -> None:
     expect(pane(harness, "A").locator(".wb-box[aria-pressed=true]")).to_have_count(0)
 
 
-def test_a_line_whose_links_cannot_be_had(harness: Harness) -> None:
+def test_a_line_whose_links_cannot_be_had(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
     """It waited for ever."""
     screen = Workbench(wb.open(network()))
-    table = screen._dispatcher
-    answer = table.handle
+    answer = screen._dispatcher.handle
 
     def refusing(message: dict[str, object]) -> object:
         return answer({**message, "args": {"kernel": "none"}}) if message["op"] == "links" else answer(message)
 
-    table.handle = refusing  # type: ignore[method-assign,assignment]
+    monkeypatch.setattr(screen._dispatcher, "handle", refusing)
     harness.show(screen)
     expect(harness.page.locator(".wb-problem").first).to_be_visible()
     pane(harness, "B").locator(".wb-text-row", has_text="dense_init").first.click()
@@ -151,7 +151,10 @@ def test_a_line_of_machine_code_whose_links_come_last(browser: Browser) -> None:
         schedule = screen.schedule
         schedule.unroll(schedule.get_loops(schedule.get_block("C"))[-1])
         screen.harness.push()
-        asked = lambda: [one["args"] for one in screen.harness.asked[before:] if one["op"] == "links"]  # noqa: E731
+
+        def asked() -> list[object]:
+            return [one["args"] for one in screen.harness.asked[before:] if one["op"] == "links"]
+
         screen.harness.wait_until(lambda: asked() == [{"kernel": "main", "native": False}], "linked to its loops")
         with screen.harness.held(since="links"):
             chips.get_by_role("button", name="Assembly").click(modifiers=["Shift"])
