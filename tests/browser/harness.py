@@ -89,11 +89,14 @@ class Harness:
     def answer_held(self) -> None:
         """The kernel has time again: it answers in the order it was asked in."""
         self._since = ""
-        while self._held:  # what the page asks meanwhile comes behind these
-            answer = self._reply(self._held.pop(0))
-            if answer is not None:
-                self.page.evaluate("answer => window.model.deliver(JSON.parse(answer))", answer)
-        self.busy = False
+        try:
+            while self._held:  # what the page asks meanwhile comes behind these
+                answer = self._reply(self._held.pop(0))
+                if answer is not None:
+                    self.page.evaluate("answer => window.model.deliver(JSON.parse(answer))", answer)
+        finally:
+            self._held.clear()
+            self.busy = False
 
     def _answer(self, message: dict[str, Any]) -> str | None:
         self.busy = self.busy or message["op"] == self._since
