@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,15 @@ def test_a_teachers_own_exercises(tmp_path: Path) -> None:
     (answers / "90_1.py").write_text('def answer(sch):\n    sch.parallel(sch.get_loops("B")[0])\n', encoding="utf-8")
     (mark,) = grade(tmp_path / "submissions", own, course=str(file)).marks
     assert (mark.points, mark.of, mark.reason) == (1, 1, "")
+
+
+def test_exercises_changed_in_the_same_second_are_those_of_now(tmp_path: Path) -> None:
+    """Bytecode of the earlier text was taken for a file of the same size and second."""
+    file = tmp_path / "mine.py"
+    for name in ("90_1", "90_2"):
+        file.write_text(OWN.replace("90_1", name), encoding="utf-8")
+        os.utime(file, (1_000_000_000, 1_000_000_000))
+        assert [item.id for item in exercises_of(file)] == [name]
 
 
 @pytest.mark.parametrize("text", ["EXERCISES = 3\n", "x = 1\n", "EXERCISES = (1,)\n"])

@@ -138,14 +138,17 @@ class _Around:
         self.contents.note_run(before, made.code_key)
 
     def _lower(self) -> Action:
+        key = key_of("lower", self.key)
+
         def run(stage: Stage | None) -> Stage:
             assert stage is not None
             with self.entered():
                 note_operators(stage.module)
-                lowered = lower_module(PASSES["InferType"]()(stage.module), self.plan.target)
+                typed = PASSES["InferType"]()(stage.module)
+                lowered = lower_module(typed, self.plan.target, self.contents.kernels(key))
             return replace(stage, module=lowered.module, lowered=lowered)
 
-        return Action("Lower", "lower", "tir", {"target": str(self.plan.target)}, key_of("lower", self.key), run)
+        return Action("Lower", "lower", "tir", {"target": str(self.plan.target)}, key, run)
 
     def _codegen(self) -> Action:
         def run(stage: Stage | None) -> Stage:

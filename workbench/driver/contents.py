@@ -17,6 +17,7 @@ from ..core.module import IRModule
 from ..core.pass_table import users_passes
 from ..core.tensor import Tensor
 from ..core.transform import PASSES, Pass, pass_named, place_of, require_pass, with_options
+from ..lower.known import KnownKernels
 from ..tir.outside import Guard
 from .function_memo import FunctionMemo
 from .plan import EditRow, PassRow, Row, options_of, pass_row
@@ -37,6 +38,7 @@ class Contents:
         self._functions: dict[str, Any] = {}
         self._passes: dict[PassRow, Pass] = {}
         self._memos: dict[str, FunctionMemo] = {}
+        self._kernels: dict[str, KnownKernels] = {}
         self._chosen: dict[str, str] = {}
         self._held: dict[int, Any] = {}
 
@@ -53,6 +55,10 @@ class Contents:
     def memo(self, key: str) -> FunctionMemo:
         """What a pass made of single functions, by the key of its action."""
         return self._memos.setdefault(key, FunctionMemo())
+
+    def kernels(self, key: str) -> KnownKernels:
+        """Kernels that were made, by the key of the action that lowers."""
+        return self._kernels.setdefault(key, KnownKernels())
 
     def text_of(self, name: str, function: Any) -> str:
         """The text of a function, which from now on stands for this very function."""

@@ -11,15 +11,14 @@ sessions that share it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from ..core import origin, progress, reliance, rewrite
+from ..core import progress, reliance
 from ..core.equal import same
 from ..core.module import IRModule
+from ..core.told import Told, hearing
 from ..core.transform import Pass
 
 
@@ -27,17 +26,14 @@ from ..core.transform import Pass
 class _Outcome:
     changed: Any
     """The new function; None when the pass left it as it was."""
-    origins: origin.OriginTable | None
-    firings: tuple[Any, ...]
+    told: Told
     looked_at: dict[str, Any]
     """Other functions that the pass looked at, by name; None for a name that the module had not."""
-    relied: reliance.Reliance
-    """What it read of tables that users add to."""
 
     def holds(self, module: IRModule, now: reliance.Now) -> bool:
         """Whether the pass would find the same again."""
         alike = (module.functions.get(name) is function for name, function in self.looked_at.items())
-        return self.relied.holds(now) and all(alike)
+        return self.told.holds(now) and all(alike)
 
 
 class _Around:
@@ -68,11 +64,11 @@ class FunctionMemo:
         now = reliance.Now()
         for name, function in progress.track(list(module.items()), "functions", lambda pair: pair[0]):
             outcome = self._known.get(function)
-            told = outcome is not None and (outcome.origins is not None or origin.active() is None)
-            if outcome is None or not told or not outcome.holds(module, now):
-                outcome = _transformed(chosen, name, module, outcome if told else None)
+            serves = outcome is not None and outcome.told.serves()
+            if outcome is None or not serves or not outcome.holds(module, now):
+                outcome = _transformed(chosen, name, module, outcome if serves else None)
                 self._known[function] = outcome
-            _tell(outcome)
+            outcome.told.again()
             if outcome.changed is not None:
                 changed[name] = outcome.changed
         return module.with_functions(changed) if changed else module
@@ -81,29 +77,9 @@ class FunctionMemo:
 def _transformed(chosen: Pass, name: str, module: IRModule, earlier: _Outcome | None) -> _Outcome:
     """The outcome for one function; where it is what it was `earlier`, with the very function of then."""
     around = _Around(module)
-    with _aside() as origins, rewrite.logging() as log, reliance.recording() as recorded:
+    with hearing() as heard:
         made = chosen.on_function(module, name, around)
+    told = heard.told()
     if earlier is not None and earlier.changed is not None and same(earlier.changed, made):
-        return _Outcome(earlier.changed, earlier.origins, earlier.firings, around.looked_at, recorded.settled())
-    changed = made if made is not module[name] else None
-    return _Outcome(changed, origins, tuple(log), around.looked_at, recorded.settled())
-
-
-@contextmanager
-def _aside() -> Iterator[origin.OriginTable | None]:
-    """Record origins into a table of their own that knows the same old nodes; None where nothing is recorded."""
-    outer = origin.active()
-    if outer is None:
-        yield None
-        return
-    with origin.recording() as inner:
-        inner.share_old(outer)
-        yield inner
-
-
-def _tell(outcome: _Outcome) -> None:
-    table = origin.active()
-    if table is not None and outcome.origins is not None:
-        table.join(outcome.origins)
-    rewrite.log_again(outcome.firings)
-    reliance.note_again(outcome.relied)
+        return _Outcome(earlier.changed, replace(earlier.told, relied=told.relied), around.looked_at)
+    return _Outcome(made if made is not module[name] else None, told, around.looked_at)

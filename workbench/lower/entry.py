@@ -37,7 +37,8 @@ from ..tir import nodes as t
 from ..tir.build import decl_buffer, load, seq
 from ..topi.calls import call as call_operator
 from .branches import shared_by_branches
-from .kernel import Kernel, kernel_name, make_kernel, tensor_types
+from .kernel import Kernel, kernel_name, tensor_types
+from .known import KnownKernels
 
 NAMES: Final = "E-LOWER-OUTPUTS"
 """The code of the error for names of outputs that are none."""
@@ -97,6 +98,7 @@ class _Entry:
     """The entry being built."""
 
     target: Target
+    known: KnownKernels
     kernels: dict[str, Kernel] = field(default_factory=dict)
     by_fingerprint: dict[str, Kernel] = field(default_factory=dict)
     values: dict[int, tuple[t.Buffer, ...]] = field(default_factory=dict)
@@ -116,12 +118,15 @@ class _Entry:
         return name if count == 0 else self.unique(f"{name}_{count}")
 
 
-def lower_module(mod: IRModule, target: Target) -> Lowered:
-    """Lower a fused relay module.  Raises `WorkbenchError` for what native code cannot do yet."""
+def lower_module(mod: IRModule, target: Target, known: KnownKernels | None = None) -> Lowered:
+    """Lower a fused relay module; `known` keeps kernels from one call to the next.
+
+    Raises `WorkbenchError` for what native code cannot do yet.
+    """
     main = mod["main"]
     if not isinstance(main, r.Function):
         raise WorkbenchError("E-LOWER-MAIN", "main is not a relay function", found=type(main).__name__)
-    entry = _Entry(target, shared=shared_by_branches(main))
+    entry = _Entry(target, known or KnownKernels(), shared=shared_by_branches(main))
     inputs: list[tuple[str, TensorType]] = []
     for parameter, name in zip(main.params, input_names(main), strict=True):
         tensors = tensor_types(parameter.checked_type, f"parameter {parameter.name_hint}")
@@ -327,7 +332,7 @@ def _kernel(function: r.Function, entry: _Entry) -> Kernel:
     key = fingerprint(function.replace(attrs=FrozenMap()))
     known = entry.by_fingerprint.get(key)
     if known is None:
-        known = make_kernel(entry.unique(kernel_name(function)), function, key, entry.target)
+        known = entry.known.kernel(entry.unique(kernel_name(function)), function, key, entry.target)
         entry.by_fingerprint[key] = known
         entry.kernels[known.name] = known
     return known
