@@ -65,8 +65,8 @@ class KnownKernels:
             return make_kernel(name, function, fingerprint, target)
         key = (fingerprint, name, str(target), *(parameter.name_hint for parameter in function.params))
         known = self._kernels.get(key)
-        made = known.memo[_MADE] if known is not None else None
-        if known is None or not made.serves(nodes) or not made.told.holds(reliance.Now()):
+        made: _Made | None = known.memo[_MADE] if known is not None else None
+        if known is None or made is None or not made.serves(nodes) or not made.told.holds(reliance.Now()):
             with hearing() as heard:
                 known = make_kernel(name, function, fingerprint, target)
             made = known.memo[_MADE] = _made(heard.told(), nodes)
