@@ -20,7 +20,7 @@ PATIENCE = 20_000
 """Milliseconds that a test waits for what it expects: a machine may do other things as well."""
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 """Of one engine; the first has no window to draw beside the page, and takes a tenth less time for all these tests."""
-HOW_TO_INSTALL = "the browser tests need Chromium: apt-get install -y --no-install-recommends chromium"
+HOW_TO_INSTALL = "the browser tests need Chromium: apt-get install -y --no-install-recommends chromium-headless-shell"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -16,10 +16,9 @@ from tests.driver.programs import small_inputs, small_model
 from tests.driver.test_function_memo import facts
 from workbench import relay
 from workbench.core import origin
-from workbench.core.equal import fingerprint
 from workbench.driver.open import open_session
 from workbench.lower import known
-from workbench.lower.kernel import make_kernel
+from workbench.lower.kernel import kernel_key, make_kernel
 from workbench.lower.known import KnownKernels
 from workbench.relay import transform
 from workbench.relay.ir.expr import Call, Expr
@@ -38,6 +37,10 @@ def edited(session: Any) -> Any:
 
 def kernels(session: Any) -> dict[str, Any]:
     return {kernel.name: kernel for kernel in session["Lower"].step.stage.lowered.kernels}
+
+
+def typed(function: Any) -> Any:
+    return transform.InferType()(wb.IRModule.from_expr(function))["main"]
 
 
 def small_pair() -> Any:
@@ -73,7 +76,7 @@ def test_every_step_says_what_it_says_without(monkeypatch: pytest.MonkeyPatch) -
     other = edited(session)
     other.build()
     remembered = facts(other), [handle.after.script() for handle in other.steps]
-    monkeypatch.setattr(KnownKernels, "kernel", lambda self, *given: make_kernel(*given))
+    monkeypatch.setattr(KnownKernels, "kernel", lambda self, *given: make_kernel(*given[:4]))
     anew = edited(open_session(small_model()))
     anew.build()
     assert (facts(anew), [handle.after.script() for handle in anew.steps]) == remembered
@@ -101,7 +104,7 @@ def test_origins_are_those_of_the_graph_that_was_lowered(monkeypatch: pytest.Mon
         if isinstance(source, (Call, Expr)) and not isinstance(node, Expr)
     ]
     assert sources and all(id(source) in own for source in sources)
-    monkeypatch.setattr(KnownKernels, "kernel", lambda self, *given: make_kernel(*given))
+    monkeypatch.setattr(KnownKernels, "kernel", lambda self, *given: make_kernel(*given[:4]))
     assert by_operator(other) == by_operator(edited(open_session(small_model())))
 
 
@@ -115,30 +118,73 @@ def test_names_of_parameters_are_its_own() -> None:
     kept = KnownKernels()
     texts = []
     for name in ("a", "b", "a"):
-        function = wb.IRModule.from_expr(lowered(name))
-        function = transform.InferType()(function)["main"]
-        kernel = kept.kernel("k", function, fingerprint(function), Target("llvm"))
+        function = typed(lowered(name))
+        kernel = kept.kernel("k", function, kernel_key(function), Target("llvm"))
         texts.append(wb.IRModule({"k": kernel.func}).script())
     assert texts[0] == texts[2] != texts[1] and "b:" in texts[1]
 
 
-def test_what_was_made_unheard_is_made_again_for_who_listens() -> None:
-    function = transform.InferType()(wb.IRModule.from_expr(small_pair()))["main"]
-    kept, key = KnownKernels(), fingerprint(function)
+def test_the_same_is_told_each_time_also_of_what_was_made_unheard() -> None:
+    function = typed(small_pair())
+    kept, key = KnownKernels(), kernel_key(function)
     first = kept.kernel("k", function, key, Target("llvm"))
-    assert kept.kernel("k", function, key, Target("llvm")) is first
-    with origin.recording() as table:
-        second = kept.kernel("k", function, key, Target("llvm"))
-    assert second is not first and second.func in table
-    with origin.recording() as again:
-        assert kept.kernel("k", function, key, Target("llvm")) is second
-    assert {id(node) for node, _ in again.items()} == {id(node) for node, _ in table.items()}
-    assert all(again.of(node) == sources for node, sources in table.items())
+    tables = []
+    for _ in range(2):
+        with origin.recording() as table:
+            assert kept.kernel("k", function, key, Target("llvm")) is first
+        tables.append(table)
+    one, two = tables
+    assert first.func in one and len(one) == len(two)
+    assert all(two.of(node) == sources for node, sources in one.items())
+    with origin.recording() as anew:
+        make_kernel("k", function, key, Target("llvm"))
+    kinds = [Counter(type(node).__name__ for node, _ in table.items()) for table in (one, anew)]
+    assert kinds[0] == kinds[1]
+
+
+def test_expressions_of_one_type_are_found_whether_they_share_its_object() -> None:
+    kept = KnownKernels()
+    shared = relay.TensorType((4, 8), "float32")
+    made = []
+    for types in ((shared, shared), (shared, relay.TensorType((4, 8), "float32"))):
+        x, y = (relay.Var(name, kind) for name, kind in zip("xy", types, strict=True))
+        function = typed(relay.Function([x, y], relay.add(x, y)))
+        made.append(kept.kernel("k", function, kernel_key(function), Target("llvm")))
+    assert made[0] is made[1]
+
+
+def unannotated(rows: int) -> Any:
+    """A primitive function of a person, whose parameter has the type of what it is called with."""
+    inner = relay.Var("p")
+    apart = relay.Function([inner], relay.nn.relu(relay.exp(inner))).with_attr("Primitive", 1)
+    x = relay.var("x", shape=(rows, 8))
+    return relay.Function([x], relay.Call(apart, (x,)))
+
+
+@pytest.mark.parametrize(("before", "after"), [(4, 8), (8, 4)])
+def test_a_parameter_without_a_written_type_has_that_of_its_call(before: int, after: int) -> None:
+    """The kernel of the earlier shape was taken: rows beyond it were left, or memory was overrun."""
+    session = wb.open(unannotated(before))
+    session.build()
+    step = session["Import"]
+    other = step.edit(step.program["main"].script().replace(f"({before}, 8)", f"({after}, 8)"))
+    x = np.random.default_rng(0).standard_normal((after, 8)).astype("float32")
+    (found,) = other.run({"x": x}).values()
+    np.testing.assert_allclose(found, np.exp(x.astype("float64")), rtol=1e-5)
+
+
+def test_two_calls_of_such_functions_have_kernels_of_their_own() -> None:
+    x, y = relay.var("x", shape=(4, 8)), relay.var("y", shape=(2, 3))
+    calls = [relay.Call(unannotated(1).body.op, (given,)) for given in (x, y)]
+    session = wb.open(relay.Function([x, y], relay.Tuple(calls)))
+    given = {"x": np.full((4, 8), 0.5, "float32"), "y": np.full((2, 3), -0.5, "float32")}
+    for value, found in zip(given.values(), session.run(given).values(), strict=True):
+        np.testing.assert_allclose(found, np.exp(value.astype("float64")), rtol=1e-5)
 
 
 def test_kernels_end_with_the_last_session_that_holds_them() -> None:
     kept = KnownKernels()
-    function = transform.InferType()(wb.IRModule.from_expr(small_pair()))["main"]
-    made = weakref.ref(kept.kernel("k", function, fingerprint(function), Target("llvm")))
+    function = typed(small_pair())
+    made = weakref.ref(kept.kernel("k", function, kernel_key(function), Target("llvm")))
     gc.collect()
     assert made() is None

@@ -118,7 +118,8 @@ def test_exercises_changed_in_the_same_second_are_those_of_now(tmp_path: Path) -
     """Bytecode of the earlier text was taken for a file of the same size and second."""
     file = tmp_path / "mine.py"
     for name in ("90_1", "90_2"):
-        file.write_text(OWN.replace("90_1", name), encoding="utf-8")
+        typed = "\ndef probe(x: int) -> None: ...\nassert probe.__annotations__['x'] is int\n"
+        file.write_text(OWN.replace("90_1", name) + typed, encoding="utf-8")
         os.utime(file, (1_000_000_000, 1_000_000_000))
         assert [item.id for item in exercises_of(file)] == [name]
 

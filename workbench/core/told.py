@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from . import origin, reliance, rewrite
@@ -26,8 +26,8 @@ class Told:
 
     origins: origin.OriginTable | None
     """None where nobody asked for origins: then they are not known."""
-    firings: tuple[Any, ...]
-    relied: reliance.Reliance
+    firings: tuple[Any, ...] = ()
+    relied: tuple[reliance.Reliance, ...] = ()
 
     def serves(self) -> bool:
         """Whether all is known that is listened for now."""
@@ -35,7 +35,11 @@ class Told:
 
     def holds(self, now: reliance.Now) -> bool:
         """Whether what was read says the same now."""
-        return self.relied.holds(now)
+        return all(one.holds(now) for one in self.relied)
+
+    def after(self, before: Told) -> Told:
+        """This, heard after `before` with its origins as the earlier ones, as one."""
+        return replace(self, firings=(*before.firings, *self.firings), relied=(*before.relied, *self.relied))
 
     def again(self) -> None:
         """Tell it to who listens now."""
@@ -43,7 +47,8 @@ class Told:
         if table is not None and self.origins is not None:
             table.join(self.origins)
         rewrite.log_again(self.firings)
-        reliance.note_again(self.relied)
+        for one in self.relied:
+            reliance.note_again(one)
 
 
 class Heard:
@@ -53,20 +58,25 @@ class Heard:
         self._origins, self._log, self._recorded = origins, log, recorded
 
     def told(self) -> Told:
-        return Told(self._origins, tuple(self._log), self._recorded.settled())
+        """All of it, as it is now."""
+        relied = self._recorded.settled()
+        return Told(self._origins, tuple(self._log), (relied,) if relied.lookups else ())
 
 
 @contextmanager
-def hearing() -> Generator[Heard]:
+def hearing(earlier: origin.OriginTable | None = None) -> Generator[Heard]:
     """Collect what is told inside the block, beside who listens outside of it: tell it `again` to reach them.
 
-    Origins are collected where somebody listens for them, into a table that knows the same old nodes.
+    Origins are collected where somebody listens for them, into a table that knows the same old nodes; with `earlier`
+    always, into one that begins with what `earlier` knows.  What was told before an error is lost with it.
     """
-    outer = origin.active()
+    known = origin.active() if earlier is None else earlier
     with rewrite.logging() as log, reliance.recording() as recorded:
-        if outer is None:
+        if known is None:
             yield Heard(None, log, recorded)
             return
-        with origin.recording() as inner:
-            inner.share_old(outer)
-            yield Heard(inner, log, recorded)
+        with origin.recording() as table:
+            table.share_old(known)
+            if earlier is not None:
+                table.join(earlier)
+            yield Heard(table, log, recorded)

@@ -20,9 +20,8 @@ from typing import Any, Final
 
 from ..arith.build import const
 from ..arith.nodes import Call, PrimExpr, StringImm
-from ..core import origin, progress
+from ..core import origin, progress, reliance
 from ..core.dtype import DataType
-from ..core.equal import fingerprint
 from ..core.errors import WorkbenchError
 from ..core.limits import limits
 from ..core.module import IRModule
@@ -37,7 +36,7 @@ from ..tir import nodes as t
 from ..tir.build import decl_buffer, load, seq
 from ..topi.calls import call as call_operator
 from .branches import shared_by_branches
-from .kernel import Kernel, kernel_name, tensor_types
+from .kernel import Kernel, kernel_key, kernel_name, tensor_types
 from .known import KnownKernels
 
 NAMES: Final = "E-LOWER-OUTPUTS"
@@ -98,9 +97,10 @@ class _Entry:
     """The entry being built."""
 
     target: Target
-    known: KnownKernels
+    earlier: KnownKernels
+    now: reliance.Now = field(default_factory=reliance.Now)
     kernels: dict[str, Kernel] = field(default_factory=dict)
-    by_fingerprint: dict[str, Kernel] = field(default_factory=dict)
+    by_key: dict[str, Kernel] = field(default_factory=dict)
     values: dict[int, tuple[t.Buffer, ...]] = field(default_factory=dict)
     constants: dict[str, tuple[t.Buffer, str, Tensor]] = field(default_factory=dict)
     temporaries: list[t.Buffer] = field(default_factory=list)
@@ -118,15 +118,15 @@ class _Entry:
         return name if count == 0 else self.unique(f"{name}_{count}")
 
 
-def lower_module(mod: IRModule, target: Target, known: KnownKernels | None = None) -> Lowered:
-    """Lower a fused relay module; `known` keeps kernels from one call to the next.
+def lower_module(mod: IRModule, target: Target, earlier: KnownKernels | None = None) -> Lowered:
+    """Lower a fused relay module; `earlier` keeps kernels from one call to the next.
 
     Raises `WorkbenchError` for what native code cannot do yet.
     """
     main = mod["main"]
     if not isinstance(main, r.Function):
         raise WorkbenchError("E-LOWER-MAIN", "main is not a relay function", found=type(main).__name__)
-    entry = _Entry(target, known or KnownKernels(), shared=shared_by_branches(main))
+    entry = _Entry(target, KnownKernels() if earlier is None else earlier, shared=shared_by_branches(main))
     inputs: list[tuple[str, TensorType]] = []
     for parameter, name in zip(main.params, input_names(main), strict=True):
         tensors = tensor_types(parameter.checked_type, f"parameter {parameter.name_hint}")
@@ -329,13 +329,14 @@ def _check_aliasing(call: r.Call, operand: r.Expr) -> None:
 
 def _kernel(function: r.Function, entry: _Entry) -> Kernel:
     """The kernel of a fused function; equal functions share one."""
-    key = fingerprint(function.replace(attrs=FrozenMap()))
-    known = entry.by_fingerprint.get(key)
-    if known is None:
-        known = entry.known.kernel(entry.unique(kernel_name(function)), function, key, entry.target)
-        entry.by_fingerprint[key] = known
-        entry.kernels[known.name] = known
-    return known
+    key = kernel_key(function)
+    kernel = entry.by_key.get(key)
+    if kernel is None:
+        name = entry.unique(kernel_name(function))
+        kernel = entry.earlier.kernel(name, function, key, entry.target, entry.now)
+        entry.by_key[key] = kernel
+        entry.kernels[kernel.name] = kernel
+    return kernel
 
 
 def _finish(

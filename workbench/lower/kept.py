@@ -9,13 +9,12 @@ rewrites is told again, and what it read of tables that users add to (tensor int
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from ..core import origin, reliance, rewrite
+from ..core import origin, reliance
 from ..core.node import traced_nodes
+from ..core.told import Told, hearing
 from ..schedule.running import replayed
 from ..schedule.schedule import Schedule
 
@@ -34,19 +33,6 @@ def kept(kernel: Kernel) -> KeptSchedules:
     return kernel.memo.setdefault(_NAME, KeptSchedules(kernel))
 
 
-@dataclass(frozen=True, eq=False)
-class _Told:
-    """What making a state has told, from the bare kernel on; it holds the state, whose identity is its key."""
-
-    state: ScheduleState
-    origins: origin.OriginTable
-    firings: tuple[Any, ...] = ()
-    relied: tuple[reliance.Reliance, ...] = ()
-
-    def holds(self, now: reliance.Now) -> bool:
-        return all(one.holds(now) for one in self.relied)
-
-
 class KeptSchedules:
     """See the module's header."""
 
@@ -54,25 +40,25 @@ class KeptSchedules:
         self._kernel = kernel
         self._default: Schedule | None = None
         self._bare: Schedule | None = None
-        self._told: dict[int, _Told] = {}
-        """By the identity of a state."""
+        self._told: dict[int, tuple[ScheduleState, Told]] = {}
+        """What making a state told, from the bare kernel on: by the state's identity, with the state."""
         self._steps: dict[tuple[Any, ...], tuple[ScheduleState, list[Reference]]] = {}
 
     def bare(self) -> Schedule:
         """A schedule without a step."""
         if self._bare is None:
             made = Schedule(self._kernel.func)
-            self._note(made.state, self._existing())
+            self._told[id(made.state)] = made.state, Told(self._existing())
             self._bare = made
         return self._bare.copy()
 
     def default(self, provider: Callable[[Kernel], Schedule]) -> Schedule:
         """The schedule that the rules make; `provider` carries them out the first time."""
         made = self._default
-        if made is None or not self._told[id(made.state)].holds(reliance.Now()):
-            with _told_into(self._existing()) as (table, log, recorded):
+        if made is None or not self._told[id(made.state)][1].holds(reliance.Now()):
+            with hearing(self._existing()) as heard:
                 made = provider(self._kernel)
-            self._note(made.state, table, tuple(log), (recorded.settled(),))
+            self._told[id(made.state)] = made.state, heard.told()
             self._default = made
         self.tell(made.state)
         return made.copy()
@@ -84,49 +70,23 @@ class KeptSchedules:
         before = self._told.get(id(state))
         if before is None or any(name not in names for name in step.needed()):
             return replayed(state, step, names)
+        _, told = before
         asked = tuple(names[name].name for name in step.needed())
         key = (id(state), step.primitive, repr(step.arguments), repr(step.decision), len(step.results), asked)
         known = self._steps.get(key)
-        if known is None or not self._told[id(known[0])].holds(reliance.Now()):
-            with _told_into(before.origins) as (table, log, recorded):
+        if known is None or not self._told[id(known[0])][1].holds(reliance.Now()):
+            with hearing(told.origins) as heard:
                 known = replayed(state, step, names)
-            relied = (*before.relied, recorded.settled())
-            self._note(known[0], table, (*before.firings, *log), relied)
+            self._told[id(known[0])] = known[0], heard.told().after(told)
             self._steps[key] = known
         return known[0], list(known[1])
 
     def tell(self, state: ScheduleState) -> None:
         """Say again what making a state has told, to who listens now."""
-        told = self._told.get(id(state))
-        if told is None:
-            return
-        table = origin.active()
-        if table is not None:
-            table.join(told.origins)
-        rewrite.log_again(told.firings)
-        for relied in told.relied:
-            reliance.note_again(relied)
+        found = self._told.get(id(state))
+        if found is not None:
+            found[1].again()
 
     def _existing(self) -> origin.OriginTable:
         """A table that knows the kernel's nodes, as they come."""
         return origin.OriginTable(traced_nodes(self._kernel.func))
-
-    def _note(
-        self,
-        state: ScheduleState,
-        table: origin.OriginTable,
-        firings: tuple[Any, ...] = (),
-        relied: tuple[reliance.Reliance, ...] = (),
-    ) -> None:
-        self._told[id(state)] = _Told(state, table, firings, tuple(one for one in relied if one.lookups))
-
-
-@contextmanager
-def _told_into(
-    earlier: origin.OriginTable,
-) -> Generator[tuple[origin.OriginTable, list[rewrite.Firing], reliance.Recording]]:
-    """Collect what is told inside the block; of origins also what `earlier` knows."""
-    with origin.recording() as table, rewrite.logging() as log, reliance.recording() as recorded:
-        table.share_old(earlier)
-        table.join(earlier)
-        yield table, log, recorded

@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import te
 from ..core import origin
+from ..core.equal import fingerprint
 from ..core.errors import WorkbenchError
 from ..core.node import FrozenMap, children, post_order, pre_order
 from ..core.tensor import Tensor
@@ -82,11 +83,18 @@ def kernel_name(function: r.Function) -> str:
     return full if len(full) <= 80 else f"{full[:60]}_and_{len(names) - 1}_more"
 
 
-def make_kernel(name: str, function: r.Function, fingerprint: str, target: Target) -> Kernel:
+def kernel_key(function: r.Function) -> str:
+    """What `make_kernel` reads of a function, as a key: all of it up to names, and types that no annotation says."""
+    plain = function.replace(attrs=FrozenMap())
+    inferred = tuple(parameter.checked_type for parameter in function.params if parameter.type_annotation is None)
+    return fingerprint((plain, *inferred) if inferred else plain)
+
+
+def make_kernel(name: str, function: r.Function, key: str, target: Target) -> Kernel:
     """Compose the operators' tensor expressions and make blocks of them; or take an operator's own loops."""
     alone = _own_loops(name, function)
     if alone is not None:
-        return Kernel(name, _as_kernel(alone, name, target), target, anchor_of(function), fingerprint)
+        return Kernel(name, _as_kernel(alone, name, target), target, anchor_of(function), key)
     values: dict[int, list[te.Tensor]] = {}
     constants: list[tuple[te.Tensor, Tensor]] = []
     inputs: list[te.Tensor] = []
@@ -109,7 +117,7 @@ def make_kernel(name: str, function: r.Function, fingerprint: str, target: Targe
         _as_kernel(func, name, target),
         target,
         anchor_of(function),
-        fingerprint,
+        key,
         tuple(data for _, data in constants),
     )
 

@@ -1,18 +1,19 @@
-"""Kernels that were made of equal fused functions before: after an edit of one operator the others are not made again.
+"""Kernels that were made of equal fused functions before: after a change of one operator the others are not made again.
 
     known = KnownKernels()
-    known.kernel("fused_add", function, fingerprint, target)    # made
-    known.kernel("fused_add", equal, fingerprint, target)       # the very same, with the origins of `equal`
+    known.kernel("fused_add", function, key, target)    # made
+    known.kernel("fused_add", equal, key, target)       # the very same, with the origins of `equal`
 
-A kernel depends on its function, its name and the names of its parameters, and on what the operators' expressions read
-of tables that users add to.  Functions that hold operators of users are not kept: their code may read anything.
-A kernel is forgotten with the last session that holds it.
+What a kernel depends on is its key: what `kernel_key` says of the function, its name, the names of its parameters and
+the target; and beside it what the operators' expressions read of tables that users add to.  Names are numbered through
+the graph, so that an operator put in or taken out makes the kernels anew that get another number.  Functions that hold
+operators of users are not kept: their code may read anything.  A kernel goes with the last step that holds it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
@@ -20,6 +21,7 @@ from ..core import origin, reliance
 from ..core.node import Node, pre_order
 from ..core.told import Told, hearing
 from ..relay.ir import expr as r
+from ..relay.ir.operator import Operator
 from ..target.target import Target
 from .kernel import Kernel, make_kernel
 
@@ -28,65 +30,79 @@ _MADE: Final = "made"
 
 
 @dataclass(frozen=True, eq=False)
+class _Derived:
+    """A node of a kernel, and what it comes from."""
+
+    node: Any
+    places: tuple[int, ...]
+    """Of the relay expressions among those of the function."""
+    others: tuple[Any, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class _Made:
-    """How a kernel was made, of a function whose nodes are known by their places in it."""
+    """How a kernel was made, of a function whose expressions are known by their places in it."""
 
     told: Told
-    """Without origins."""
-    classes: tuple[type[Node], ...]
-    """Of the function's nodes, parents first."""
-    origins: tuple[tuple[Any, tuple[int, ...], tuple[Any, ...]], ...] | None
-    """Nodes, the places of the function's nodes that they come from, and what else they come from."""
+    """Its origins are `derived` instead: of whichever function it is asked for."""
+    derived: tuple[_Derived, ...]
 
-    def serves(self, nodes: Sequence[Node]) -> bool:
-        """Whether it is known for a function of these nodes what is listened for now."""
-        listened = self.origins is not None or origin.active() is None
-        return listened and tuple(map(type, nodes)) == self.classes
-
-    def again(self, nodes: Sequence[Node]) -> None:
-        """Tell it again, of a function of these nodes."""
+    def again(self, expressions: Sequence[Node]) -> None:
+        """Tell it again, of a function of these expressions."""
         table = origin.active()
         if table is not None:
-            for made, places, others in self.origins or ():
-                table.add(made, (*(nodes[place] for place in places), *others))
+            for one in self.derived:
+                table.add(one.node, (*(expressions[place] for place in one.places), *one.others))
         self.told.again()
 
 
 class KnownKernels:
-    """See the module's header.  Lookups from several threads may make a kernel twice, and keep one."""
+    """See the module's header.  Two threads that ask for a kernel at once may both make it: one of it is kept."""
 
     def __init__(self) -> None:
         self._kernels: WeakValueDictionary[tuple[Any, ...], Kernel] = WeakValueDictionary()
 
-    def kernel(self, name: str, function: r.Function, fingerprint: str, target: Target) -> Kernel:
-        """The kernel of a fused function.  Raises `WorkbenchError` for what cannot be lowered."""
-        nodes = tuple(pre_order(function))
-        if any(node.class_code is not None for node in nodes):
-            return make_kernel(name, function, fingerprint, target)
-        key = (fingerprint, name, str(target), *(parameter.name_hint for parameter in function.params))
-        known = self._kernels.get(key)
-        made: _Made | None = known.memo[_MADE] if known is not None else None
-        if known is None or made is None or not made.serves(nodes) or not made.told.holds(reliance.Now()):
-            with hearing() as heard:
-                known = make_kernel(name, function, fingerprint, target)
-            made = known.memo[_MADE] = _made(heard.told(), nodes)
-            self._kernels[key] = known
-        made.again(nodes)
+    def kernel(
+        self, name: str, function: r.Function, key: str, target: Target, now: reliance.Now | None = None
+    ) -> Kernel:
+        """The kernel of a fused function, whose `kernel_key` is `key`; `now` is asked for what was read of tables.
+
+        Raises `WorkbenchError` for what cannot be lowered.
+        """
+        expressions = _expressions(function)
+        if any(_of_users(one) for one in expressions):
+            return make_kernel(name, function, key, target)
+        parameters = tuple(parameter.name_hint for parameter in function.params)
+        place = (key, name, str(target), parameters)
+        known = self._kernels.get(place)
+        if known is None or not known.memo[_MADE].told.holds(now or reliance.Now()):
+            with hearing(origin.OriginTable()) as heard:
+                known = make_kernel(name, function, key, target)
+            known.memo[_MADE] = _made(heard.told(), expressions)
+            self._kernels[place] = known
+        known.memo[_MADE].again(expressions)
         return known
 
 
-def _made(told: Told, nodes: Sequence[Node]) -> _Made:
-    classes = tuple(map(type, nodes))
-    rest = Told(None, told.firings, told.relied)
-    if told.origins is None:
-        return _Made(rest, classes, None)
-    places = {id(node): place for place, node in enumerate(nodes)}
-    entries = tuple(
-        (
-            made,
+def _expressions(function: r.Function) -> tuple[Node, ...]:
+    """The expressions of a function, parents first: those of an equal function stand at the same places."""
+    return tuple(node for node in pre_order(function) if node.is_graph)
+
+
+def _of_users(expression: Node) -> bool:
+    operator = expression.op if isinstance(expression, r.Call) else None
+    return isinstance(operator, Operator) and operator.class_code is not None
+
+
+def _made(told: Told, expressions: Sequence[Node]) -> _Made:
+    places = {id(node): place for place, node in enumerate(expressions)}
+    assert told.origins is not None
+    derived = (
+        _Derived(
+            node,
             tuple(places[id(source)] for source in sources if id(source) in places),
             tuple(source for source in sources if id(source) not in places),
         )
-        for made, sources in told.origins.items()
+        for node, sources in told.origins.items()
     )
-    return _Made(rest, classes, entries)
+    return _Made(replace(told, origins=None), tuple(derived))

@@ -45,7 +45,7 @@ def exercises_of(path: str | Path) -> tuple[Exercise, ...]:
         raise WorkbenchError("E-TEACH-COURSE", "there is no such file of exercises", found=str(path), fix="a .py file")
     module = importlib.util.module_from_spec(spec)
     # Not from its bytecode: that of a file of the same size, written in the same second, is taken for it.
-    exec(compile(place.read_bytes(), str(place), "exec"), vars(module))
+    exec(compile(place.read_bytes(), str(place), "exec", dont_inherit=True), vars(module))
     made: Any = getattr(module, "EXERCISES", None)
     if not isinstance(made, (list, tuple)) or not all(isinstance(item, Exercise) for item in made):
         raise WorkbenchError(
