@@ -292,7 +292,7 @@ LOOPS = (
         on_functions(strides_swapped)),
     Bug("the store of a vector is lost", "small", "VectorizeLoop", "nn_conv2d|softmax|dense|mean",
         on_functions(once(lambda x: isinstance(x, t.BufferStore) and x.value.dtype.is_vector, lost))),
-    Bug("the mask of a store is lost", "wide", "VectorizeLoop", "dense",
+    Bug("the mask of a store is lost", "wide", "VectorizeLoop", "dense|conv2d",
         on_functions(once(lambda x: isinstance(x, t.IfThenElse) and x.condition.dtype.is_vector,
                           lambda x: x.then_case)), verdicts=("failed",)),
     Bug("lanes two apart instead of one", "wide", "VectorizeLoop", "nn_conv2d|softmax|mean|dense",
@@ -464,7 +464,7 @@ CODEGEN = (
     Bug("operands of a subtraction change places", "wide", "Codegen", "nn_conv2d|softmax",
         patch=entry(expressions._EMITTERS, n.Sub, lambda good: lambda s, node: good(
             s, n.Sub(node.b, node.a) if node.dtype.is_float else node))),
-    Bug("the mask of a store is missing", "wide", "Codegen", "dense", verdicts=("failed",),
+    Bug("the mask of a store is missing", "wide", "Codegen", "dense|conv2d", verdicts=("failed",),
         patch=function_of(statements, "store", lambda good: lambda s, b, i, v, mask: good(s, b, i, v, None))),
     Bug("the wrong offset in the arena", "wide", "Codegen", "whole",
         patch=entry(statements._EMITTERS, t.AllocBuffer, lambda good: lambda s, stmt: good(

@@ -182,6 +182,35 @@ def test_two_calls_of_such_functions_have_kernels_of_their_own() -> None:
         np.testing.assert_allclose(found, np.exp(value.astype("float64")), rtol=1e-5)
 
 
+def test_constants_that_are_one_object_are_one_input() -> None:
+    """Which of them are one was that of the program before."""
+    kept = KnownKernels()
+    p = relay.var("p", shape=(2,))
+    one, two = (relay.const(np.array([1, 2], "float32")) for _ in range(2))
+    found = []
+    for constants in ((one, one, two), (one, two, two), (one, two, one)):
+        function = typed(relay.Function([p], relay.concatenate([p, *constants], axis=0)))
+        kernel = kept.kernel("k", function, kernel_key(function), Target("llvm"))
+        anew = make_kernel("k", function, kernel_key(function), Target("llvm"))
+        assert wb.IRModule({"k": kernel.func}).script() == wb.IRModule({"k": anew.func}).script()
+        found.append(kernel)
+    assert len({id(kernel) for kernel in found}) == 3
+
+
+def test_other_limits_make_kernels_and_their_schedules_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = relay.var("x", shape=(64, 8))
+    y = relay.nn.softmax(relay.tanh(relay.add(x, relay.const(1.5))))
+    session = wb.open(relay.Function([x], relay.nn.softmax(relay.exp(y))))
+    session.build()
+    text = session["Import"].program["main"].script()
+    monkeypatch.setattr(wb.limits, "inlined_nodes", 3)
+    changed = text.replace("R.exp", "R.sqrt")
+    other, fresh = session["Import"].edit(changed), wb.open(session["Import"].edit(changed)["Edit"].after["main"])
+    assert other.kernels == fresh.kernels
+    for name in other.kernels:
+        assert other.schedule(name).trace.as_json() == fresh.schedule(name).trace.as_json()
+
+
 def test_kernels_end_with_the_last_session_that_holds_them() -> None:
     kept = KnownKernels()
     function = typed(small_pair())

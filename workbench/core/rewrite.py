@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -88,7 +88,10 @@ class Match:
 
 
 class Pattern(Protocol):
-    """What a rule looks for."""
+    """What a rule looks for.
+
+    A pattern may have `fits(head) -> bool` as well: False where it fits no node of that `Driver.head`.
+    """
 
     def match(self, node: Node, match: Match) -> Failure | None:
         """None if the pattern fits (its names are then bound in `match`), else why not."""
@@ -317,6 +320,10 @@ def _kind(node: Node) -> str:
     return type(node).__name__
 
 
+def _class(node: Node) -> type[Node]:
+    return type(node)
+
+
 def _nothing(new: Node, old: Node) -> None:
     return None
 
@@ -339,13 +346,18 @@ class Driver:
     made: Callable[[Node, Node], None] = _nothing
     show: Callable[[Node], str] = _kind
     """Writes a node down in one line, for errors."""
+    head: Callable[[Node], Hashable] = _class
+    """What patterns can tell at once that they do not fit: a node's class, and more where they know more."""
     rounds: int = 64
     firings: int = 0
     _last: list[tuple[Rule, Node, Node]] = field(default_factory=list[tuple[Rule, Node, Node]])
     """The last firings: the rule, the node before and after."""
+    _fitting: dict[Hashable, tuple[Rule, ...]] = field(default_factory=dict[Hashable, tuple[Rule, ...]])
+    """The rules that may fit a node, by its head."""
 
     def run(self, root: Node) -> Any:
         """The rewritten program; the same object if nothing fired.  Raises E-REWRITE-ENDLESS."""
+        self.rules = tuple(self.rules)  # what is run now: a table is asked once
         trying(self.rules)
         for _ in range(self.rounds):
             before = self.firings
@@ -399,7 +411,7 @@ class Driver:
         changed, most = True, self.firings + _AT_ONE
         while changed:
             changed = False
-            for rule in self.rules:
+            for rule in self._rules_for(node):
                 started = time.perf_counter_ns()
                 found = rule.match(node, lambda used: uses.get(id(used), 1))
                 if isinstance(found, Failure) or rule.replace is None or breakpoints.spent():
@@ -418,12 +430,25 @@ class Driver:
                 break
         return node
 
+    def _rules_for(self, node: Node) -> tuple[Rule, ...]:
+        head = self.head(node)
+        known = self._fitting.get(head)
+        if known is None:
+            known = self._fitting[head] = tuple(rule for rule in self.rules if _may_fit(rule, head))
+        return known
+
     def _count(self, rule: Rule, before: Node, after: Node, most: int) -> None:
         self.firings += 1
         self._last = [*self._last[-11:], (rule, before, after)]
         check_time(f"rule {rule.name}")
         if self.firings > min(most, limits.rewrites):
             raise self._endless(after)
+
+
+def _may_fit(rule: Rule, head: Hashable) -> bool:
+    """Whether a rule has to be tried at nodes of a head; where its pattern cannot tell, it has."""
+    fits = getattr(rule.pattern, "fits", None)
+    return rule.pattern is not None and (fits is None or fits(head))
 
 
 def count_uses(root: Node, enters: Callable[[Node], bool] = _anything) -> dict[int, int]:

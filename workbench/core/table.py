@@ -40,7 +40,9 @@ def imported(modules: Iterable[str]) -> None:
     Within their own import (a decorator that looks something up) there is what has been entered so far.
     """
     for name in modules:
-        importlib.import_module(name)
+        found = sys.modules.get(name)
+        if found is None or getattr(found.__spec__, "_initializing", False):  # another thread's import is waited for
+            importlib.import_module(name)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from typing import Any
 
 from ..core import origin, reliance
 from ..core.errors import WorkbenchError, nearest
+from ..core.limits import limits
 from ..core.module import IRModule
 from ..core.transform import PASSES, Pass, PassContext, PassInstrument
 from ..lower.entry import Lowered, lower_module
@@ -145,7 +146,8 @@ class _Around:
             with self.entered():
                 note_operators(stage.module)
                 typed = PASSES["InferType"]()(stage.module)
-                lowered = lower_module(typed, self.plan.target, self.contents.kernels(key))
+                earlier = self.contents.kernels(key_of(key, limits))  # with other limits, kernels and schedules anew
+                lowered = lower_module(typed, self.plan.target, earlier)
             return replace(stage, module=lowered.module, lowered=lowered)
 
         return Action("Lower", "lower", "tir", {"target": str(self.plan.target)}, key, run)

@@ -4,8 +4,9 @@
     known.kernel("fused_add", function, key, target)    # made
     known.kernel("fused_add", equal, key, target)       # the very same, with the origins of `equal`
 
-What a kernel depends on is its key: what `kernel_key` says of the function, its name, the names of its parameters and
-the target; and beside it what the operators' expressions read of tables that users add to.  Names are numbered through
+What a kernel depends on is its key: what `kernel_key` says of the function, its name, the names of its parameters,
+which of its constants are one, and the target; and beside it what the operators' expressions read of tables that users
+add to (a method of an operator that is put in the place of another is not heard).  Names are numbered through
 the graph, so that an operator put in or taken out makes the kernels anew that get another number.  Functions that hold
 operators of users are not kept: their code may read anything.  A kernel goes with the last step that holds it.
 """
@@ -18,7 +19,7 @@ from typing import Any, Final
 from weakref import WeakValueDictionary
 
 from ..core import origin, reliance
-from ..core.node import Node, pre_order
+from ..core.node import Node, children, pre_order
 from ..core.told import Told, hearing
 from ..relay.ir import expr as r
 from ..relay.ir.operator import Operator
@@ -72,8 +73,7 @@ class KnownKernels:
         expressions = _expressions(function)
         if any(_of_users(one) for one in expressions):
             return make_kernel(name, function, key, target)
-        parameters = tuple(parameter.name_hint for parameter in function.params)
-        place = (key, name, str(target), parameters)
+        place = (key, name, str(target), *(parameter.name_hint for parameter in function.params), *_shared(expressions))
         known = self._kernels.get(place)
         if known is None or not known.memo[_MADE].told.holds(now or reliance.Now()):
             with hearing(origin.OriginTable()) as heard:
@@ -87,6 +87,13 @@ class KnownKernels:
 def _expressions(function: r.Function) -> tuple[Node, ...]:
     """The expressions of a function, parents first: those of an equal function stand at the same places."""
     return tuple(node for node in pre_order(function) if node.is_graph)
+
+
+def _shared(expressions: Sequence[Node]) -> tuple[int, ...]:
+    """Which constants are one object: they are one input of the kernel, and equal ones are two."""
+    numbers: dict[int, int] = {}
+    constants = [one for expression in expressions for one in children(expression) if isinstance(one, r.Constant)]
+    return tuple(numbers.setdefault(id(one), len(numbers)) for one in constants)
 
 
 def _of_users(expression: Node) -> bool:

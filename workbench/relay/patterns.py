@@ -11,7 +11,7 @@ attributes: a value, or a function of the value.  `once=True` demands that nothi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +51,9 @@ class ConstantPattern:
     name: str = ""
     value: float | None = None
 
+    def fits(self, head: Hashable) -> bool:
+        return head is e.Constant
+
     def match(self, node: Node, match: Match) -> Failure | None:
         if not isinstance(node, e.Constant):
             return Failure(f"{self.name or 'the operand'} is a constant", lambda: brief(node))
@@ -73,6 +76,8 @@ class Operators:
 
     text: str
     holds: Callable[[Operator], bool]
+    names: tuple[str, ...] | None = None
+    """Theirs, where these decide."""
 
 
 def operators(text: str, holds: Callable[[Operator], bool]) -> Operators:
@@ -82,7 +87,20 @@ def operators(text: str, holds: Callable[[Operator], bool]) -> Operators:
 
 def _named(names: str | tuple[str, ...]) -> Operators:
     listed = (names,) if isinstance(names, str) else names
-    return Operators(" or ".join(listed), lambda operator: operator.name in listed)
+    return Operators(" or ".join(listed), lambda operator: operator.name in listed, listed)
+
+
+def head_of(node: Node) -> Hashable:
+    """For `Driver.head`: the name of the operator that is called, else the node's class."""
+    operator = node.op if isinstance(node, e.Call) else None
+    return operator.name if isinstance(operator, Operator) else type(node)
+
+
+class OfCalls:
+    """For patterns that fit calls of operators only."""
+
+    def fits(self, head: Hashable) -> bool:
+        return isinstance(head, str)
 
 
 @dataclass(frozen=True)
@@ -95,6 +113,9 @@ class OpPattern:
     name: str = ""
     once: bool = False
     commutative: bool = False
+
+    def fits(self, head: Hashable) -> bool:
+        return isinstance(head, str) and (self.which.names is None or head in self.which.names)
 
     def match(self, node: Node, match: Match) -> Failure | None:
         failure = self._head(node, match)
@@ -146,6 +167,9 @@ class TuplePattern:
 
     fields: tuple[Pattern, ...]
 
+    def fits(self, head: Hashable) -> bool:
+        return head is e.Tuple
+
     def match(self, node: Node, match: Match) -> Failure | None:
         if not isinstance(node, e.Tuple) or len(node.fields) != len(self.fields):
             return Failure(f"a tuple of {len(self.fields)} fields", lambda: brief(node))
@@ -159,6 +183,9 @@ class ItemPattern:
 
     whole: Pattern
     index: int | None = None
+
+    def fits(self, head: Hashable) -> bool:
+        return head is e.TupleGetItem
 
     def match(self, node: Node, match: Match) -> Failure | None:
         if not isinstance(node, e.TupleGetItem) or self.index not in (None, node.index):

@@ -15,9 +15,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Final
 
+from ...core import reliance
 from ...core.code_names import is_own
 from ...core.errors import WorkbenchError
 from ...core.table import imported
@@ -120,6 +121,13 @@ def converter_for(domain: str, op_type: str, opset: int) -> Converter | None:
 
 def aliased() -> dict[str, type[Operator]]:
     """Operators of relay that say which ONNX operator they equal."""
+    reliance.note(OPERATORS, reliance.EVERY)
+    return _aliased(reliance.moment())
+
+
+@lru_cache(maxsize=1)
+def _aliased(moment: int) -> dict[str, type[Operator]]:
+    """`aliased` at a moment of the tables."""
     return {cls.aliases["onnx"]: cls for cls in OPERATORS.values() if "onnx" in cls.aliases}
 
 

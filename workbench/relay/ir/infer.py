@@ -28,6 +28,7 @@ from ...arith.nodes import Var
 from ...core.errors import WorkbenchError, nearest
 from ...core.module import IRModule
 from ...core.node import Node, post_order
+from ...core.per_node import per_node
 from ...core.trampoline import Task, run
 from . import expr as e
 from . import types as t
@@ -88,11 +89,17 @@ def _infer_module(mod: IRModule) -> None:
     inference.finish()
 
 
+@per_node
+def _named_by(program: e.Expr) -> tuple[e.GlobalVar, ...]:
+    """The functions of a module that a program names."""
+    return tuple(node for node in post_order(program) if isinstance(node, e.GlobalVar))
+
+
 def _callees_first(functions: dict[str, e.Function]) -> list[str]:
     """Function names such that, cycles aside, callees come before callers."""
     uses: dict[str, list[str]] = {}
     for name, func in functions.items():
-        used = [node.name_hint for node in post_order(func) if isinstance(node, e.GlobalVar)]
+        used = [node.name_hint for node in _named_by(func)]
         uses[name] = [other for other in dict.fromkeys(used) if other in functions]
     order: dict[str, None] = {}
     stack = [(name, False) for name in reversed(functions)]
@@ -142,8 +149,8 @@ class Inference(CallRules):
             raise error.located(place) from None
 
     def _names_changed_functions(self, program: e.Expr) -> bool:
-        for node in post_order(program):
-            if isinstance(node, e.GlobalVar) and node.remembered_type is not None:
+        for node in _named_by(program):
+            if node.remembered_type is not None:
                 if node.name_hint not in self.mod:
                     if program.remembered_type is not None:
                         return True  # it was typed with a module that had the function

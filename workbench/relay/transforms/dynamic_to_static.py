@@ -18,6 +18,7 @@ from ...core.transform import PassContext, function_pass
 from ...topi.dynamic import DynamicForm
 from ..ir import expr as e
 from ..ir.brief import brief
+from ..patterns import OfCalls
 from .fold_constant import RULES as FOLDING
 from .rules import apply_rules
 
@@ -25,7 +26,7 @@ RULES = RuleTable("DynamicToStatic")
 
 
 @dataclass(frozen=True)
-class KnownValues:
+class KnownValues(OfCalls):
     """A call of a dynamic form with constants for the values that its shape depends on."""
 
     def match(self, node: Node, match: Match) -> Failure | None:

@@ -24,7 +24,7 @@ from ..ir import expr as e
 from ..ir import types as t
 from ..ir.brief import brief
 from ..ir.operator import Fusion, Operator
-from ..patterns import where
+from ..patterns import OfCalls, where
 from .rules import apply_rules
 from .simplify_inference import tuple_item
 
@@ -32,7 +32,7 @@ RULES = RuleTable("FoldConstant")
 
 
 @dataclass(frozen=True)
-class ConstantCall:
+class ConstantCall(OfCalls):
     """A call of an operator without effects whose operands are constants or tuples of constants."""
 
     def match(self, node: Node, match: Match) -> Failure | None:
@@ -101,7 +101,7 @@ def _affordable(m: Match) -> bool:
 
 
 @dataclass(frozen=True)
-class RepeatedValue:
+class RepeatedValue(OfCalls):
     """A call whose result is one value everywhere: zeros, ones, or moves of and arithmetic on such tensors."""
 
     def match(self, node: Node, match: Match) -> Failure | None:
@@ -177,7 +177,7 @@ def _as_constant(value: Any) -> e.Expr:
 
 
 @dataclass(frozen=True)
-class StaticShape:
+class StaticShape(OfCalls):
     """shape_of a tensor whose shape is known."""
 
     def match(self, node: Node, match: Match) -> Failure | None:

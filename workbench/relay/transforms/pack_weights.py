@@ -21,7 +21,7 @@ from .. import op as relay
 from ..ir import expr as e
 from ..ir.brief import brief
 from ..ir.operator import Fusion, Operator
-from ..patterns import any_, op, operators, where
+from ..patterns import OfCalls, any_, op, operators, where
 from .rules import apply_rules
 
 LANES = "the operator reads weights in blocks of output channels"
@@ -30,7 +30,7 @@ ELEMENTWISE = operators("an elementwise operator", lambda operator: operator.fus
 
 
 @dataclass(frozen=True)
-class Packable:
+class Packable(OfCalls):
     """A call that its operator can make one over blocked weights; that is bound to "packed"."""
 
     lanes: int

@@ -16,6 +16,7 @@ from ..ir.infer import infer_type, keep_type
 from ..ir.plan import LEAVES, expressions
 from ..ir.types import Type
 from ..ir.unify import Mismatch, Unifier
+from ..patterns import head_of
 
 
 def enters(node: Node) -> bool:
@@ -89,7 +90,7 @@ def apply_rules(func: Any, rules: Sequence[Rule], mod: IRModule | None = None, r
         if isinstance(new, e.Expr) and new.type_or_none is None:
             infer_type(new, mod)
 
-    return Driver(rules, enters, refined if refine else keep_type, made, show=brief).run(func)
+    return Driver(rules, enters, refined if refine else keep_type, made, show=brief, head=head_of).run(func)
 
 
 def agree(one: Type, other: Type) -> bool:

@@ -15,14 +15,14 @@ from ...core.transform import PassContext, function_pass
 from ..ir import expr as e
 from ..ir.brief import brief
 from ..ir.operator import Operator
-from ..patterns import item
+from ..patterns import OfCalls, item
 from .rules import apply_rules
 
 RULES = RuleTable("SimplifyInference")
 
 
 @dataclass(frozen=True)
-class Decomposable:
+class Decomposable(OfCalls):
     """A call of an operator that is defined by simpler ones, on operands with types."""
 
     def match(self, node: Node, match: Match) -> Failure | None:
