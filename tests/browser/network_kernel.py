@@ -115,19 +115,13 @@ def bytes_told(count: int) -> str:
 
 def touched(e: dict[str, int], loop: str) -> list[int]:
     """Bytes of the weights, the sum and the padded image while a loop of the convolution (stride 2) runs once."""
-    height, width, blocks, tile, lanes = (e[name] for name in ("ax6", "ax7", "ax1", "ax3", "ax4"))
-    span = 2 * (tile - 1) + width
-    everything, sums = blocks * e["ax5"] * height * width * lanes, blocks * tile * lanes
-    elements = {
-        "i3_0": (everything, sums * e["i3_0"], e["ax5"] * height * (2 * (tile * e["i3_0"] - 1) + width)),
-        "ax5": (everything, sums, e["ax5"] * height * span),
-        "ax6": (blocks * height * width * lanes, sums, height * span),
-        "ax7": (blocks * width * lanes, sums, span),
-        "ax1": (blocks * lanes, sums, tile),
-        "ax3": (lanes, tile * lanes, tile),
-        "ax4": (lanes, lanes, 1),
-    }
-    return [FLOAT * count for count in elements[loop]]
+    order = list(e)
+    varied = {name: e[name] if order.index(name) >= order.index(loop) else 1 for name in order}
+    channels, height, width, blocks, lanes = (varied[name] for name in ("ax5", "ax6", "ax7", "ax1", "ax4"))
+    pixels = varied["i3_0"] * varied["ax3"]
+    span = 2 * (pixels - 1) + width if width > 1 else pixels
+    weights = blocks * channels * height * width * lanes
+    return [FLOAT * count for count in (weights, blocks * pixels * lanes, channels * height * span)]
 
 
 def touched_told(bytes_: list[int]) -> str:
@@ -153,8 +147,14 @@ def visited(e: dict[str, int], visit: int) -> list[str]:
 
 
 def lines_of(dense: Kernel, *names: str) -> int:
-    """Cache lines of buffers; without names of all."""
-    return sum(ceil(size / LINE) for name, size in sizes(dense).items() if not names or name in names)
+    """Cache lines of buffers that the program has."""
+    return sum(ceil(size / LINE) for name, size in sizes(dense).items() if name in names)
+
+
+def lines_touched(dense: Kernel) -> int:
+    """Cache lines that the compiled kernel touches: of the sum, a tile's, which each iteration takes anew."""
+    tile = FLOAT * dense.extents["ax1"] * dense.extents["ax2"]
+    return lines_of(dense, *(name for name in sizes(dense) if name != "dense")) + ceil(tile / LINE)
 
 
 def sizes(kernel: Kernel) -> dict[str, int]:
