@@ -24,7 +24,7 @@ from .compute_winograd import weight_transform, without_weight_transform
 from .nn_conv import NCHW, Geometry, output_channels, result_dtype, window_extent
 from .samples import floats, ints
 from .shapes import ceil_divide, known, product, refuse, same_dimension, same_dtype, tensor
-from .winograd import LARGEST, Matrix, matrices
+from .winograd import LARGEST, Matrix, growth, matrices
 
 HWOI = layouts.parse("HWOI")
 FLOATS = ("float32", "float64")
@@ -175,6 +175,9 @@ class WinogradConv2D(Operator):
         top, left, bottom, right = self.padding
         extents = (window_extent(self, h, top + bottom, taps, 1, 1), window_extent(self, w, left + right, taps, 1, 1))
         return Geometry(n, c, h, w, out, (taps, taps), *extents)
+
+    def rounding(self, data: TensorType, weight: TensorType) -> float:
+        return growth(self.tile_size, weight.concrete_shape[0] + 1 - self.tile_size)
 
     def infer(self, data: TensorType, weight: TensorType) -> TensorType:
         source, kernel = layouts.parse(self.data_layout), layouts.parse(self.kernel_layout)

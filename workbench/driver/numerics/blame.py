@@ -130,6 +130,7 @@ def interpreted_check(small: SmallKernel, function: t.PrimFunc, tolerance: float
         tolerance,
         [array.reshape(output.shape) for array, output in zip(narrow, outputs, strict=True)],
         f"kernel {small.kernel}",
+        rounding=small.meaning.rounding,
     )
     return KernelCheck(small.kernel, "right" if gap.right else "wrong", gap)
 

@@ -283,6 +283,12 @@ class Checker:
                 f"{len(self.machine.calls)} kernels stand for {sum(self.machine.calls.values())} calls: each is "
                 "checked on the inputs of its first one"
             )
+        rounding = {name: meaning.rounding for name, meaning in self.machine.meanings.items() if meaning.rounding > 1.0}
+        if rounding:
+            self.notes.append(
+                f"roundings up to {max(rounding.values()):.0f} times those of the sums as written are allowed where an "
+                f"operator is computed by another algorithm: {', '.join(rounding)}"
+            )
         return True
 
     def _loop_step(self, step: Step, index: int, label: str, alone: bool) -> StepCheck:

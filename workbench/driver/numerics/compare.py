@@ -5,8 +5,9 @@ it lies within (of the float64 value, or of the float32 one where the two disagr
 
     tolerance * |expected|  +  ABSOLUTE * (1, or the mean size of the tensor if that is less)  +  rounding
 
-where `rounding` is four times the greatest difference between the float32 and the float64 value, but at most ten
-times what the tolerance allows an element of mean size.  A NaN equals a NaN; infinities, integers and bools are equal
+where `rounding` is four times the greatest difference between the float32 and the float64 value (more where an
+operator's algorithm rounds more than the sum as written, `Operator.rounding`), but at most ten times what the tolerance
+allows an element of mean size.  A NaN equals a NaN; infinities, integers and bools are equal
 or wrong.
 """
 
@@ -89,8 +90,9 @@ def compare(
     narrow: np.ndarray | None = None,
     place: str = "",
     buffer: str = "",
+    rounding: float = 1.0,
 ) -> Gap:
-    """Compare one tensor with its yardstick; `narrow` is what float32 gives."""
+    """Compare one tensor with its yardstick; `narrow` is what float32 gives, and `found` rounds so often as much."""
     if found.shape != expected.shape:
         wrong = WrongTensor(place, buffer, (), found.shape, expected.shape, np.nan, found.size, found.size, "the shape")
         return Gap(False, np.inf, np.inf, np.inf, wrong)
@@ -100,7 +102,7 @@ def compare(
     z = None if narrow is None else np.broadcast_to(narrow, expected.shape).reshape(-1)
     worst = _Worst()
     with np.errstate(all="ignore"):
-        allowed = _allowance(found.dtype, y, z, tolerance)
+        allowed = _allowance(found.dtype, y, z, tolerance, rounding)
         for start in range(0, x.size, CHUNK):
             part = slice(start, start + CHUNK)
             worst.see(start, x[part], y[part], None if z is None else z[part], allowed, tolerance)
@@ -181,7 +183,9 @@ class _Allowance:
         return np.maximum(allowed, np.finfo(np.float32).tiny)
 
 
-def _allowance(dtype: np.dtype, y: np.ndarray, narrow: np.ndarray | None, tolerance: float) -> _Allowance:
+def _allowance(
+    dtype: np.dtype, y: np.ndarray, narrow: np.ndarray | None, tolerance: float, rounding: float
+) -> _Allowance:
     """What the header says, for flat arrays."""
     if _is_exact(dtype):
         return _Allowance(0.0, 0.0, None, exact=True)
@@ -191,8 +195,8 @@ def _allowance(dtype: np.dtype, y: np.ndarray, narrow: np.ndarray | None, tolera
     noise = 0.0
     for start in range(0, y.size, CHUNK):
         part = slice(start, start + CHUNK)
-        rounding = np.abs(narrow[part].astype(np.float64) - y[part].astype(np.float64))
-        noise = max(noise, _ROUNDINGS * float(rounding.max(initial=0.0, where=np.isfinite(rounding))))
+        gap = np.abs(narrow[part].astype(np.float64) - y[part].astype(np.float64))
+        noise = max(noise, _ROUNDINGS * rounding * float(gap.max(initial=0.0, where=np.isfinite(gap))))
     return _Allowance(tolerance, ABSOLUTE * min(1.0, scale), min(noise, _MOST_ROUNDING * tolerance * scale))
 
 
@@ -242,6 +246,7 @@ def compare_all(
     narrow: list[np.ndarray] | None = None,
     place: str = "",
     names: tuple[str, ...] = (),
+    rounding: float = 1.0,
 ) -> Gap:
     """Compare several tensors."""
     if len(found) != len(expected):
@@ -250,5 +255,5 @@ def compare_all(
     total = Gap()
     for index, (one, other) in enumerate(zip(found, expected, strict=True)):
         name = names[index] if index < len(names) else f"result {index}" if len(found) > 1 else "result"
-        total = total.joined(compare(one, other, tolerance, narrow[index] if narrow else None, place, name))
+        total = total.joined(compare(one, other, tolerance, narrow[index] if narrow else None, place, name, rounding))
     return total

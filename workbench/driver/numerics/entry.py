@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from ...core.node import FrozenMap, post_order, rewrite
 from ...lower.entry import KernelCall, Lowered
 from ...lower.kernel import tensor_types
 from ...relay.ir import expr as r
+from ...relay.ir.operator import Operator
 from ...relay.ir.types import TupleType
 from ...tir import nodes as t
 from .graph import Memory, content, evaluate_function
@@ -43,6 +45,15 @@ class Meaning:
     groups: tuple[int, ...]
     """How many arrays each parameter of the function takes (a tuple takes several); 0 marks a plain one."""
     outputs: int
+
+    @cached_property
+    def rounding(self) -> float:
+        """How many times those of its operators' references the kernel's roundings may be (`Operator.rounding`)."""
+        found = 1.0
+        for one in post_order(self.function.body):
+            if isinstance(one, r.Call) and isinstance(one.op, Operator):
+                found = max(found, one.op.rounding(*(argument.checked_type for argument in one.args)))
+        return found
 
     def values(self, arrays: Sequence[np.ndarray]) -> list[Any]:
         """The function's arguments from the kernel's input arrays."""

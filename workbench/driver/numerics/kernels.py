@@ -101,7 +101,8 @@ class KernelChecker:
             self._expected = (kernel, wide, narrow)
         _, wide, narrow = self._expected
         names = self.output_names(kernel)
-        return compare_all(outputs, wide, self.tolerance, narrow, f"kernel {kernel}", names)
+        rounding = self.machine.meanings[kernel].rounding
+        return compare_all(outputs, wide, self.tolerance, narrow, f"kernel {kernel}", names, rounding)
 
     def forget(self) -> None:
         """Give up what was kept for the kernel that was compared last."""

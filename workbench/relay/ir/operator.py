@@ -171,6 +171,10 @@ class Operator(Node):
         """The result in NumPy: what the operator means."""
         raise NotImplementedError(self.name)
 
+    def rounding(self, *operands: Any) -> float:
+        """How many times those of `reference` the roundings of `compute` may be, for operands of these types."""
+        return 1.0
+
     def compute(self, *tensors: Any) -> Any:
         """The result as te tensors (one, or a list for a tuple)."""
         raise NotImplementedError(self.name)
