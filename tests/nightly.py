@@ -28,6 +28,7 @@ from hypothesis import settings
 ROOT: Final = Path(__file__).resolve().parents[1]
 KEPT: Final = ROOT / ".nightly"
 _WHY: Final = 4000
+"""Characters of a failure that are kept: half of them of its beginning, half of its end."""
 PROFILE: Final = "WORKBENCH_HYPOTHESIS"
 """The variable that names the profile of examples."""
 NIGHTS: Final = "WORKBENCH_NIGHTS"
@@ -162,7 +163,8 @@ class Night:
         sweep = "nightly" in report.keywords or any(
             known.sweep and known.row == function for known in self.results.values()
         )
-        why = report.longreprtext[-_WHY:] if report.failed else ""
+        text = report.longreprtext if report.failed else ""
+        why = text if len(text) <= _WHY else f"{text[: _WHY // 2]}\n...\n{text[-_WHY // 2 :]}"
         made = Result(test, sweep, str(report.outcome), report.duration, told, why)
         self.results[test] = made
         if self.clean:

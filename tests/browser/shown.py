@@ -50,11 +50,14 @@ class Shown:
         self.pane(which).locator(".wb-pane-head strong").click()
 
     def layers(self, a: str, b: str = "") -> None:
-        """Show layers in the panes, the usual way of each."""
+        """Show layers in the panes, the usual way of each; returns when both are drawn."""
         self.focus("A")
         self.chip(a).click()
         if b:
             self.chip(b).click(modifiers=["Shift"])
+        for layer, which in ((a, "A"), (b, "B")):
+            if layer:  # what is clicked before that is of the layer shown before
+                expect(self.page.get_by_role("region", name=re.compile(rf"^{layer}.*, pane {which}$"))).to_be_visible()
 
     def text(self, layer: str, which: str = "A") -> Locator:
         """A layer as text, its lines there."""
