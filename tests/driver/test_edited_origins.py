@@ -224,3 +224,33 @@ def test_every_statement_has_an_origin_after_an_edit() -> None:
     for node in pre_order(edited["InsertPolls"].after[kernel]):
         if isinstance(node, t.Stmt):
             assert {label.name for label in known.sources_of(node)} == {"Softmax#9 ('soft')"}, node
+
+
+def test_a_text_edit_that_is_merged_keeps_the_origins_of_its_lines() -> None:
+    """All of them came from the function as a whole: what a merge says on its way was taken for the edit's."""
+    session = small_session()
+    kernel = next(name for name in session.kernels if "T.serial(" in session.tir[name].script() and "conv" in name)
+    text = session.tir[kernel].script()
+
+    def by_hand(made: Any) -> Any:
+        return made.edit(tir={kernel: made.tir[kernel].script().replace("T.serial(", "T.unroll(", 1)})
+
+    def upstream(made: Any) -> Any:
+        """Another attribute in the kernel's graph."""
+        step = made["FuseOps"]
+        changed = re.sub(r"padding=\(1, 1, 1, 1\)", "padding=(1, 0, 1, 2)", step.program["main"].script(), count=1)
+        assert changed != step.program["main"].script()
+        return step.edit(changed)
+
+    assert "T.serial(" in text
+    first, second = upstream(by_hand(session)), by_hand(upstream(session))
+    told = [origin_kinds(made, kernel) for made in (first, second)]
+    assert told[0] == told[1] and any(kind == "For" for _, kinds in told[0] for kind in kinds)
+
+
+def origin_kinds(session: Any, kernel: str) -> list[tuple[str, tuple[str, ...]]]:
+    """Of the statements of a kernel that was edited last: what they come from in the step before."""
+    label = [one for one in session.labels if one.startswith("Edit")][-1]
+    step, function = session[label].step, session[label].after[kernel]
+    own = [node for node in pre_order(function) if isinstance(node, t.Stmt)]
+    return [(type(one).__name__, tuple(sorted(type(o).__name__ for o in step.origins.of(one)))) for one in own]

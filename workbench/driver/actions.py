@@ -201,7 +201,7 @@ class _Around:
     def _edit(self, row: EditRow) -> Action:
         def run(stage: Stage | None) -> Stage:
             assert stage is not None
-            with self.entered():
+            with self.entered(), origin.recording():  # what merging and checking say of origins is not the edit's
                 changed = self._edited(row, stage)
             note_by_hand(changed.values())
             for name, function in changed.items():
