@@ -81,3 +81,32 @@ def test_a_graph_pass_that_fails_is_told_where_its_graph_would_be(harness: Harne
 def verified(harness: Harness) -> set[str]:
     """The steps that the page has had verified."""
     return {message["args"]["step"] for message in harness.asked if message["op"] == "pipeline.verify"}
+
+
+def test_an_editor_forgets_why_it_had_no_schedule_once_it_has_one(harness: Harness) -> None:
+    """The error stayed in red over a program that was well again."""
+
+    @wb.relay.transform.function_pass(opt_level=0, name="RefusesAll")
+    def RefusesAll(function: wb.relay.Function, mod: wb.IRModule, ctx: object) -> wb.relay.Function:
+        raise wb.WorkbenchError("E-TESTS-REFUSED", "this pass takes nothing")
+
+    try:
+        screen = Workbench(wb.open(small_model()))
+        harness.show(screen)
+        page = harness.page
+        expect(page.locator(".wb-text-row").first).to_be_visible(timeout=30_000)
+        page.get_by_role("navigation", name="Layers").get_by_role("button").filter(has_text="Schedule").click()
+        pane = page.get_by_role("region", name="Schedule, pane A")
+        pane.get_by_role("button", name="Editor", exact=True).click()
+        expect(pane.get_by_role("treeitem").first).to_be_visible(timeout=30_000)
+        step = next(one for one in ask(screen, "pipeline.open")["steps"] if one["name"] == "SimplifyExpr")
+        ask(screen, "pipeline.insert", step=step["id"], name="RefusesAll")
+        harness.push()
+        expect(pane.get_by_role("alert").first).to_contain_text("this pass takes nothing", timeout=30_000)
+        page.get_by_role("button", name=re.compile("^Undo")).first.click()
+        harness.wait_until(lambda: "pipeline.undo" in harness.operations(), "it is asked to take the pass out")
+        harness.push()
+        expect(pane.get_by_role("treeitem").first).to_be_visible(timeout=30_000)
+        expect(page.get_by_role("alert")).to_have_count(0)
+    finally:
+        PASSES.remove("RefusesAll")

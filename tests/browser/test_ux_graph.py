@@ -288,4 +288,8 @@ def test_ux_11_an_attribute_that_does_not_fit_is_refused(shown: Shown) -> None:
     alert = shown.page.get_by_role("alert")
     expect(alert).to_contain_text("E-")
     assert shown.screen.session is before
+    expect(alert).to_contain_text("channels=31 of nn.conv2d")
+    expect(field).to_have_value("31")  # to be mended
     alert.get_by_role("button", name="Close").click()
+    field.fill(str(32))
+    field.press("Tab")

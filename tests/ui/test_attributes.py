@@ -92,3 +92,13 @@ def test_what_is_no_number_is_refused_as_an_attribute(text: str) -> None:
     error = refused(screen, "set_attribute", **at, text=text)
     assert error["code"] == "E-OPERATOR-ATTRIBUTE" and error["expected"], error
     assert len(error["message"]) < 200
+
+
+def test_a_value_that_does_not_fit_is_refused_by_its_name_and_with_a_way_out() -> None:
+    x, w = relay.var("x", shape=(1, 3, 8, 8)), relay.var("w", shape=(4, 3, 3, 3))
+    made = relay.nn.conv2d(x, w, padding=1)
+    screen = Workbench(wb.open(wb.IRModule.from_expr(relay.Function([x, w], relay.add(made, made)))))
+    call = next(one for one in ask(screen, "calls", layer="relay")["calls"] if one["op"] == "nn.conv2d")
+    at = {"layer": "relay", "step": "", "place": call["place"], "number": call["number"]}
+    error = refused(screen, "set_attribute", **at, name="groups", text="2")
+    assert "groups=2 of nn.conv2d" in error["where"] and error["fix"], error

@@ -295,8 +295,15 @@ class LayersModel:
     ) -> tuple[Session, str]:
         """The session with one attribute of one call changed after a graph step, and the same in Python."""
         label = self._label(layer, step)
-        main = with_attribute(self._relay_step(label).stage.module["main"], place, number, name, text)
-        made = self.session.changed_at(label, {"main": main})
+        before = self._relay_step(label).stage.module["main"]
+        try:
+            made = self.session.changed_at(label, {"main": with_attribute(before, place, number, name, text)})
+        except WorkbenchError as error:
+            if error.code.startswith("E-TYPE"):
+                error.fix = error.fix or "change what reads its result as well, in the graph's text"
+            what = f"{name[:40]}={text[:80]} of {getattr(call_at(before, place, number).op, 'name', 'the call')}"
+            error.where = f"{what}: {error.where}" if error.where else what
+            raise
         return made, f"s = s[{label!r}].edit({{'main': ...}})  # {name}={text}"
 
     def call(self, layer: str, step: str, place: str, number: int) -> r.Call:

@@ -96,7 +96,10 @@ function OneCall({ store, call, at }: { store: WorkbenchStore; call: CallView; a
   const field = (name: string) => `${at} ${call.op} ${name}`;
   const fact = (name: string) => String(call.facts[name] ?? "");
   const typing = (name: string) => (event: Event) => store.set(() => void (text(event) === fact(name) ? typed.delete(field(name)) : typed.set(field(name), text(event))));
-  const send = (name: string) => (event: Event) => void (typed.delete(field(name)) && store.setAttribute(call, name, text(event)));
+  const send = (name: string) => (event: Event) => {
+    const value = text(event);
+    if (typed.delete(field(name))) void store.setAttribute(call, name, value, () => typed.set(field(name), value)); // what is refused can be mended
+  };
   const entered = (name: string) => (event: KeyboardEvent) => void (event.key === "Enter" && send(name)(event)); // a field made anew knows of no change
   const turned = (event: Event) => store.tools.turnCall(key, (event.currentTarget as HTMLDetailsElement).open);
   return html`<details open=${store.tools.unfolded.has(key)} onToggle=${turned}><summary><code>${call.op}</code> <span class="wb-muted">${String(call.facts["shape"] ?? "")} ${String(call.facts["dtype"] ?? "")}</span></summary>

@@ -2,6 +2,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { onKeys } from "./keys";
 import { Form, startValues } from "./form";
+import { Refusal } from "./connection";
 import { Keys, Problem, asking, html } from "./parts";
 import { Badges, CodeDraft, HistoryTree, More, OptionButtons, PreviewPanel, dragging } from "./schedule_more";
 import { BaseStore, useFocus, useStore } from "./store";
@@ -37,6 +38,9 @@ export class ScheduleStore extends BaseStore {
     void this.open();
   }
 
+  /** Whether the problem that is shown is that there is no schedule. */
+  private unopened = false;
+
   get nodes(): TreeNode[] {
     const found: TreeNode[] = [];
     const waiting = [...(this.view?.tree ?? [])].reverse();
@@ -53,7 +57,12 @@ export class ScheduleStore extends BaseStore {
 
   /** Look again.  In the state that is drawn already, forms, answers and what is wrong stay: a refused move was tried. */
   open = (): Promise<void> => this.attempt(async () => {
-    const view = (await this.connection.request("open", {}, "open")).view as ScheduleView;
+    const answer = await this.connection.request("open", {}, "open").catch((error) => {
+      this.unopened ||= error instanceof Refusal && error.view.code !== "E-UI-STALE";
+      throw error;
+    });
+    const view = answer.view as ScheduleView;
+    if (this.unopened) this.set(() => { [this.unopened, this.problem] = [false, null]; }); // it was why there was none
     if (view.state !== this.view?.state) return this.show(view);
     this.set(() => { this.view = view; this.judged.clear(); });
     await this.judge();

@@ -132,13 +132,16 @@ export class WorkbenchStore extends TextEditing {
     if (box && graph) this.tools.zoomTo(at, Math.min((box.clientWidth - 16) / (graph.width + 12), (box.clientHeight - 16) / (graph.height + 12), 1));
   }
 
-  /** Change an attribute of a call of a graph. */
-  setAttribute = (call: CallView, name: string, text: string): Promise<void> => this.attempt(async () => {
+  /** Change an attribute of a call of a graph; `refused` is called where that cannot be. */
+  setAttribute = (call: CallView, name: string, text: string, refused: () => void): Promise<void> => this.attempt(async () => {
     const chosen = this.tools.chosen;
     if (!chosen || this.changing) return;
     const args = { layer: chosen.layer, step: chosen.step, place: call.place, number: call.number, name, text };
     this.set(() => (this.changing = true));
-    await this.connection.request("set_attribute", args, "change").finally(() => this.set(() => (this.changing = false)));
+    await this.connection.request("set_attribute", args, "change").catch((error) => {
+      refused();
+      throw error;
+    }).finally(() => this.set(() => (this.changing = false)));
     await this.open();
   });
 
