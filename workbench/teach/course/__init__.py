@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 from ...core.errors import WorkbenchError
@@ -37,15 +39,22 @@ def exercises() -> tuple[Exercise, ...]:
     return tuple(found)
 
 
+class _FromText(SourceFileLoader):
+    """Not from bytecode: that of a file of the same size, written in the same second, is taken for it."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        return self.source_to_code(self.get_data(self.path), self.path)
+
+
 def exercises_of(path: str | Path) -> tuple[Exercise, ...]:
     """The exercises that a file defines as EXERCISES.  Runs the file: it is the teacher's."""
     place = Path(path)
-    spec = importlib.util.spec_from_file_location(f"exercises_{place.stem}", place)
-    if spec is None or not place.is_file():
+    name = f"exercises_{place.stem}"
+    spec = importlib.util.spec_from_file_location(name, place, loader=_FromText(name, str(place)))
+    if spec is None or spec.loader is None or not place.is_file():
         raise WorkbenchError("E-TEACH-COURSE", "there is no such file of exercises", found=str(path), fix="a .py file")
     module = importlib.util.module_from_spec(spec)
-    # Not from its bytecode: that of a file of the same size, written in the same second, is taken for it.
-    exec(compile(place.read_bytes(), str(place), "exec", dont_inherit=True), vars(module))
+    spec.loader.exec_module(module)
     made: Any = getattr(module, "EXERCISES", None)
     if not isinstance(made, (list, tuple)) or not all(isinstance(item, Exercise) for item in made):
         raise WorkbenchError(
