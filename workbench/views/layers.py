@@ -299,11 +299,16 @@ class LayersModel:
         try:
             made = self.session.changed_at(label, {"main": with_attribute(before, place, number, name, text)})
         except WorkbenchError as error:
-            if error.code.startswith("E-TYPE"):
-                error.fix = error.fix or "change what reads its result as well, in the graph's text"
-            what = f"{name[:40]}={text[:80]} of {getattr(call_at(before, place, number).op, 'name', 'the call')}"
-            error.where = f"{what}: {error.where}" if error.where else what
-            raise
+            if type(error) is not WorkbenchError:  # one that holds more than these
+                raise
+            operator = getattr(call_at(before, place, number).op, "name", "")
+            raise WorkbenchError(
+                error.code, error.message,
+                where=f"{name[:40]}={text[:80]} of {operator}: {error.where}".removesuffix(": "),
+                found=error.found, expected=error.expected,
+                fix=error.fix or "where it does not fit what reads its result, change that too, in the graph's text",
+                kept=error.kept, nodes=error.nodes,
+            ) from None  # fmt: skip
         return made, f"s = s[{label!r}].edit({{'main': ...}})  # {name}={text}"
 
     def call(self, layer: str, step: str, place: str, number: int) -> r.Call:
