@@ -188,8 +188,20 @@ def test_screens_do_not_hold_up_a_notebook_without_a_browser(tmp_path: Path) -> 
 
 def text_of(book: nbformat.NotebookNode) -> str:
     """Everything that a notebook has printed or shown as text."""
-    parts = [output.get("text", "") or output.get("data", {}).get("text/plain", "") for output in outputs(book)]
-    return "\n".join(parts)
+    return "".join(_text(output) for output in outputs(book))
+
+
+def _text(output: nbformat.NotebookNode) -> str:
+    """What was printed as it came: a kernel sends it whenever it likes, also between two words of one `print`."""
+    if output["output_type"] == "stream":
+        return str(output["text"])
+    return f"\n{output.get('data', {}).get('text/plain', '')}\n"
+
+
+def test_printed_words_that_were_sent_one_by_one_are_one_text() -> None:
+    cell = "import sys\nprint('repl', end='')\nsys.stdout.flush()\nprint('ayed: True')\n1"
+    said = text_of(executed(nbformat.from_dict(notebook(cell)), ROOT))
+    assert "replayed: True" in said and said.rstrip().endswith("\n1")
 
 
 @pytest.mark.timeout(300)
