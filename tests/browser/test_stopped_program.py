@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
+import pytest
 from playwright.sync_api import expect
 
 import workbench as wb
@@ -14,6 +16,18 @@ from workbench.core.transform import PASSES
 from workbench.ui.workbench import Workbench
 
 KERNEL = "fused_nn_softmax"
+
+
+@pytest.fixture
+def refusing() -> Iterator[str]:
+    """The name of a graph pass that fails."""
+
+    @wb.relay.transform.function_pass(opt_level=0, name="RefusesAll")
+    def RefusesAll(function: wb.relay.Function, mod: wb.IRModule, ctx: object) -> wb.relay.Function:
+        raise wb.WorkbenchError("E-TESTS-REFUSED", "this pass takes nothing")
+
+    yield "RefusesAll"
+    PASSES.remove("RefusesAll")
 
 
 def test_an_edit_that_does_not_fit_another_target_is_told_in_the_panes_it_concerns(harness: Harness) -> None:
@@ -42,40 +56,33 @@ def test_an_edit_that_does_not_fit_another_target_is_told_in_the_panes_it_concer
     expect(page.get_by_role("alert")).to_have_count(0)
 
 
-def test_a_graph_pass_that_fails_is_told_where_its_graph_would_be(harness: Harness) -> None:
-    @wb.relay.transform.function_pass(opt_level=0, name="RefusesAll")
-    def RefusesAll(function: wb.relay.Function, mod: wb.IRModule, ctx: object) -> wb.relay.Function:
-        raise wb.WorkbenchError("E-TESTS-REFUSED", "this pass takes nothing")
-
-    try:
-        screen = Workbench(wb.open(small_model()))
-        harness.show(screen)
-        page = harness.page
-        expect(page.locator(".wb-text-row").first).to_be_visible(timeout=30_000)
-        step = next(one for one in ask(screen, "pipeline.open")["steps"] if one["name"] == "SimplifyExpr")
-        ask(screen, "pipeline.insert", step=step["id"], name="RefusesAll")
-        harness.push()
-        for which in ("A", "B"):
-            alert = page.get_by_role("region", name=f"pane {which}").get_by_role("alert")
-            expect(alert).to_contain_text("this pass takes nothing", timeout=30_000)
-        chips = page.get_by_role("navigation", name="Layers").get_by_role("button")
-        expect(chips.filter(has_text="Relay")).to_contain_text("✗")
-        expect(chips.filter(has_text="Fused")).to_contain_text("◌")
-        # The verifier's mark is of what a step made: a step that failed has none.
-        steps = page.get_by_role("listbox", name="Steps").get_by_role("option")
-        page.get_by_role("button", name="Verify", exact=True).click()
-        expect(steps.first).to_contain_text("✓", timeout=30_000)
-        ran = {one["id"] for one in ask(screen, "pipeline.open")["steps"] if not one["pending"]}
-        harness.wait_until(lambda: ran <= verified(harness), "each step that has run is verified")
-        page.wait_for_timeout(500)  # the last answer is drawn
-        failed = steps.filter(has_text="RefusesAll")
-        expect(failed).to_contain_text("(failed)")
-        expect(failed).not_to_contain_text("✓")
-        page.get_by_role("button", name=re.compile("^Undo")).first.click()
-        expect(page.locator(".wb-text-row").first).to_be_visible(timeout=30_000)
-        expect(page.get_by_role("alert")).to_have_count(0)
-    finally:
-        PASSES.remove("RefusesAll")
+def test_a_graph_pass_that_fails_is_told_where_its_graph_would_be(harness: Harness, refusing: str) -> None:
+    screen = Workbench(wb.open(small_model()))
+    harness.show(screen)
+    page = harness.page
+    expect(page.locator(".wb-text-row").first).to_be_visible(timeout=30_000)
+    step = next(one for one in ask(screen, "pipeline.open")["steps"] if one["name"] == "SimplifyExpr")
+    ask(screen, "pipeline.insert", step=step["id"], name=refusing)
+    harness.push()
+    for which in ("A", "B"):
+        alert = page.get_by_role("region", name=f"pane {which}").get_by_role("alert")
+        expect(alert).to_contain_text("this pass takes nothing", timeout=30_000)
+    chips = page.get_by_role("navigation", name="Layers").get_by_role("button")
+    expect(chips.filter(has_text="Relay")).to_contain_text("✗")
+    expect(chips.filter(has_text="Fused")).to_contain_text("◌")
+    # The verifier's mark is of what a step made: a step that failed has none.
+    steps = page.get_by_role("listbox", name="Steps").get_by_role("option")
+    page.get_by_role("button", name="Verify", exact=True).click()
+    expect(steps.first).to_contain_text("✓", timeout=30_000)
+    ran = {one["id"] for one in ask(screen, "pipeline.open")["steps"] if not one["pending"]}
+    harness.wait_until(lambda: ran <= verified(harness), "each step that has run is verified")
+    page.wait_for_timeout(500)  # the last answer is drawn
+    failed = steps.filter(has_text=refusing)
+    expect(failed).to_contain_text("(failed)")
+    expect(failed).not_to_contain_text("✓")
+    page.get_by_role("button", name=re.compile("^Undo")).first.click()
+    expect(page.locator(".wb-text-row").first).to_be_visible(timeout=30_000)
+    expect(page.get_by_role("alert")).to_have_count(0)
 
 
 def verified(harness: Harness) -> set[str]:
@@ -83,30 +90,22 @@ def verified(harness: Harness) -> set[str]:
     return {message["args"]["step"] for message in harness.asked if message["op"] == "pipeline.verify"}
 
 
-def test_an_editor_forgets_why_it_had_no_schedule_once_it_has_one(harness: Harness) -> None:
+def test_an_editor_forgets_why_it_had_no_schedule_once_it_has_one(harness: Harness, refusing: str) -> None:
     """The error stayed in red over a program that was well again."""
-
-    @wb.relay.transform.function_pass(opt_level=0, name="RefusesAll")
-    def RefusesAll(function: wb.relay.Function, mod: wb.IRModule, ctx: object) -> wb.relay.Function:
-        raise wb.WorkbenchError("E-TESTS-REFUSED", "this pass takes nothing")
-
-    try:
-        screen = Workbench(wb.open(small_model()))
-        harness.show(screen)
-        page = harness.page
-        expect(page.locator(".wb-text-row").first).to_be_visible(timeout=30_000)
-        page.get_by_role("navigation", name="Layers").get_by_role("button").filter(has_text="Schedule").click()
-        pane = page.get_by_role("region", name="Schedule, pane A")
-        pane.get_by_role("button", name="Editor", exact=True).click()
-        expect(pane.get_by_role("treeitem").first).to_be_visible(timeout=30_000)
-        step = next(one for one in ask(screen, "pipeline.open")["steps"] if one["name"] == "SimplifyExpr")
-        ask(screen, "pipeline.insert", step=step["id"], name="RefusesAll")
-        harness.push()
-        expect(pane.get_by_role("alert").first).to_contain_text("this pass takes nothing", timeout=30_000)
-        page.get_by_role("button", name=re.compile("^Undo")).first.click()
-        harness.wait_until(lambda: "pipeline.undo" in harness.operations(), "it is asked to take the pass out")
-        harness.push()
-        expect(pane.get_by_role("treeitem").first).to_be_visible(timeout=30_000)
-        expect(page.get_by_role("alert")).to_have_count(0)
-    finally:
-        PASSES.remove("RefusesAll")
+    screen = Workbench(wb.open(small_model()))
+    harness.show(screen)
+    page = harness.page
+    expect(page.locator(".wb-text-row").first).to_be_visible(timeout=30_000)
+    page.get_by_role("navigation", name="Layers").get_by_role("button").filter(has_text="Schedule").click()
+    pane = page.get_by_role("region", name="Schedule, pane A")
+    pane.get_by_role("button", name="Editor", exact=True).click()
+    expect(pane.get_by_role("treeitem").first).to_be_visible(timeout=30_000)
+    step = next(one for one in ask(screen, "pipeline.open")["steps"] if one["name"] == "SimplifyExpr")
+    ask(screen, "pipeline.insert", step=step["id"], name=refusing)
+    harness.push()
+    expect(pane.get_by_role("alert").first).to_contain_text("this pass takes nothing", timeout=30_000)
+    page.get_by_role("button", name=re.compile("^Undo")).first.click()
+    harness.wait_until(lambda: "pipeline.undo" in harness.operations(), "it is asked to take the pass out")
+    harness.push()
+    expect(pane.get_by_role("treeitem").first).to_be_visible(timeout=30_000)
+    expect(page.get_by_role("alert")).to_have_count(0)
