@@ -3,9 +3,10 @@
     positions = counterparts(now, before)     # by identity of an expression of `now`: its position in `before`
 
 Equal expressions are told apart by where they stand: those with the same operands are the same, and so are those
-that are the same operand of the same users, unless that user has another operand like it or the versions have other
-numbers of them.  Pairs found serve to find their neighbours.  An expression that others are like and that nothing
-around tells apart has no counterpart.
+that are the same operand of the same users, unless that user has another operand like it or the functions that they
+stand in have other numbers of them.  What is the only one of its kind in the whole, or in a function whose
+counterpart is known, is the same.  Pairs found serve to find their neighbours.  An expression that others are like and
+that nothing around tells apart has no counterpart.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Hashable, Sequence
 from ..core.node import Node, children, post_order
 from ..relay.ir import expr as r
 from ..relay.ir.operator import Operator
+from ..relay.ir.plan import LEAVES
 from . import reattach
 
 Users = tuple[tuple[int, int], ...]
@@ -30,14 +32,44 @@ class _Graph:
         self.positions = {id(node): position for position, node in enumerate(self.nodes)}
         whole = reattach.whole_keys(function)
         self.whole = [whole[id(node)] for node in self.nodes]
-        self.own = [reattach.own_key(node) for node in self.nodes]
-        self.kind = [_kind(node) for node in self.nodes]
         self.operands = [self._below(node) for node in self.nodes]
+        self.kind = [_kind(node) for node in self.nodes]
+        self.scope = self._scopes()
+        self.own = self._own()
         users: list[list[tuple[int, int]]] = [[] for _ in self.nodes]
         for position, operands in enumerate(self.operands):
             for place, operand in enumerate(operands):
                 users[operand].append((position, place))
         self.users: list[Users] = [tuple(found) for found in users]
+        self.counted = Counter(zip(self.scope, self.own, strict=True))
+
+    def _scopes(self) -> list[int]:
+        """The position of the innermost function around each expression; its own for one outside of all.
+
+        The parts of two fused functions are alike, name by name: only the function tells them apart.
+        """
+        found = [-1] * len(self.nodes)
+        for position, node in enumerate(self.nodes):
+            stack = list(self.operands[position]) if isinstance(node, r.Function) else []
+            while stack:
+                below = stack.pop()
+                if found[below] < 0:
+                    found[below] = position
+                    stack.extend(self.operands[below])
+        return [position if scope < 0 else scope for position, scope in enumerate(found)]
+
+    def _own(self) -> list[Hashable]:
+        """What each is without its operands; a function and a call of it also by the kinds that the function holds."""
+        within: dict[int, list[Hashable]] = {}
+        for position, scope in enumerate(self.scope):
+            if scope != position:
+                within.setdefault(scope, []).append(self.kind[position])
+        found: list[Hashable] = []
+        for position, node in enumerate(self.nodes):
+            called = self.operands[position][0] if isinstance(node, r.Call) and isinstance(node.op, r.Function) else -1
+            holds = within.get(called if called >= 0 else position, ())
+            found.append((reattach.own_key(node), tuple(holds)) if holds else reattach.own_key(node))
+        return found
 
     def _below(self, node: Node) -> tuple[int, ...]:
         return tuple(self.positions[id(child)] for child in children(node) if id(child) in self.positions)
@@ -70,8 +102,6 @@ class _Search:
         self.new, self.old = new, old
         self.partner: dict[int, int] = {}
         self.taken: set[int] = set()
-        counts = Counter(new.own), Counter(old.own)
-        self.same_count = {key for key, count in counts[0].items() if counts[1][key] == count}
 
     def run(self, likely: Sequence[tuple[Node, Node]]) -> None:
         """Pair by what is the only one of its kind, then along operands and users, then what only resembles."""
@@ -79,7 +109,10 @@ class _Search:
         self._only(self.new.own, self.old.own)
         self._pair(len(self.new.nodes) - 1, len(self.old.nodes) - 1)  # the functions themselves
         self._spread(self.new.own, self.old.own)
+        self._only_in_scope()
+        self._spread(self.new.own, self.old.own)
         self._spread(self.new.kind, self.old.kind)
+        self._only_in_scope()
         self._spread(self.new.own, self.old.own)
         for one, other in likely:
             mine, theirs = self.new.positions[id(one)], self.old.positions[id(other)]
@@ -101,6 +134,13 @@ class _Search:
             if position >= 0 and other.get(key, -1) >= 0:
                 self._pair(position, other[key])
 
+    def _only_in_scope(self) -> None:
+        """Pair what is the only one of its kind in functions that are paired."""
+        around = (-1 if scope == at else self.partner.get(scope, -1) for at, scope in enumerate(self.new.scope))
+        mine = [(scope, own) for scope, own in zip(around, self.new.own, strict=True)]
+        theirs = list(zip(self.old.scope, self.old.own, strict=True))
+        self._only(mine, theirs)
+
     def _spread(self, ours: Sequence[Hashable], theirs: Sequence[Hashable]) -> None:
         """Pair by the operands and by the users of what is paired, until nothing more is found."""
         up = _unique([(key, below) for key, below in zip(theirs, self.old.operands, strict=True)])
@@ -112,7 +152,7 @@ class _Search:
             found = False
             for position in range(len(self.new.nodes)):
                 if position not in self.partner:
-                    found |= self._by_operands(position, ours, own_up, up)
+                    found |= self._by_operands(position, ours, own_up, up) or self._by_own_leaf(position, ours, theirs)
             for position in reversed(range(len(self.new.nodes))):
                 if position not in self.partner:
                     found |= self._by_users(position, ours, theirs, down)
@@ -126,6 +166,16 @@ class _Search:
         other = known.get((ours[position], tuple(self.partner.get(operand, -1) for operand in below)), -1)
         return other >= 0 and self._pair(position, other)
 
+    def _by_own_leaf(self, position: int, ours: Sequence[Hashable], theirs: Sequence[Hashable]) -> bool:
+        """Pair the only readers of a constant or a variable: a layer is known by its weights."""
+        for place, operand in enumerate(self.new.operands[position]):
+            if isinstance(self.new.nodes[operand], LEAVES) and self.new.users[operand] == ((position, place),):
+                users = self.old.users[self.partner[operand]] if operand in self.partner else ()
+                other = users[0][0] if len(users) == 1 and users[0][1] == place else -1
+                if other >= 0 and ours[position] == theirs[other] and self._pair(position, other):
+                    return True
+        return False
+
     def _by_users(
         self,
         position: int,
@@ -137,8 +187,17 @@ class _Search:
         other = known.get((ours[position], frozenset((self.partner.get(user, -1), place) for user, place in users)))
         if not users or other is None or not (self.new.alone(position, ours) and self.old.alone(other, theirs)):
             return False
-        counted = self.new.own[position] in self.same_count or self.new.own[position] != self.old.own[other]
-        return counted and self._pair(position, other)
+        return self._as_many(position, other) and self._pair(position, other)
+
+    def _as_many(self, one: int, other: int) -> bool:
+        """Whether the functions around two expressions hold as many like each; two that are not alike pass.
+
+        So do two functions: one belongs to the call that calls it.
+        """
+        ours, theirs = self.new.own[one], self.old.own[other]
+        if ours != theirs or isinstance(self.new.nodes[one], r.Function):
+            return True
+        return self.new.counted[self.new.scope[one], ours] == self.old.counted[self.old.scope[other], theirs]
 
     def _resembles(self, one: int, other: int) -> bool:
         """Whether two are the only ones left that are as they are, and have the same operands or users."""
