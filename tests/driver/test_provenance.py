@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from tests.driver.programs import small_session
-from workbench.core.node import pre_order
+from workbench.core.node import post_order, pre_order
 from workbench.core.origin import ImportedFrom
 from workbench.relay.ir import expr as r
+from workbench.relay.ir.operator import Operator
 from workbench.tir import nodes as t
 
 
@@ -36,6 +37,19 @@ def session() -> Any:
     made = small_session()
     made.build()
     return made
+
+
+def operators(session: Any, step: str) -> list[tuple[str, set[str]]]:
+    """Every operator outside of primitive functions, with the ONNX nodes that it comes from, in order."""
+    nodes = [node for node in post_order(session[step].after["main"]) if isinstance(node, r.Call)]
+    return [(node.op.name, names(session.origins(node))) for node in nodes if isinstance(node.op, Operator)]
+
+
+def test_an_operator_taken_out_of_its_kernel_comes_from_what_it_came_from_before(session: Any) -> None:
+    """Not from all that was in the kernel, and not from what the next kernel begins with."""
+    apart = session.rerun(insert={"FuseOps": "DefuseOps"})
+    assert len(operators(session, "FoldConstant#3")) > 5
+    assert operators(apart, "DefuseOps") == operators(session, "FoldConstant#3")
 
 
 @pytest.mark.parametrize("step", ["Import", "SimplifyInference", "FoldScaleAxis", "EliminateCommonSubexpr"])

@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import Any
 
 from ...core import origin, rewrite
 from ...core.module import IRModule
-from ...core.node import FrozenMap, Node, map_children, substitute
+from ...core.node import FrozenMap, Node, map_children
 from ...core.transform import PassContext, function_pass
 from ..ir import expr as e
 from ..ir.infer import keep_type
 from ..ir.operator import Operator
 from ..ir.plan import LEAVES, Plan, Scope, block_bodies, expressions, operands, plain_operands
 from .fusion_groups import Group, fuse_groups, is_inlined_scalar
-from .rules import is_kernel, rebuild
+from .inline import body_on
+from .rules import rebuild
 
 FUSE = rewrite.step("fuse", "Operators that one loop nest can compute become one primitive function.")
 UNFUSE = rewrite.step("defuse", "A call of a primitive function is its body.")
@@ -196,21 +196,12 @@ def DefuseOps(func: e.Function, mod: IRModule, ctx: PassContext) -> e.Function:
         return func
 
     def visit(old: e.Expr, new: e.Expr) -> e.Expr | None:
-        if not isinstance(new, e.Call) or not is_kernel(new.op):
+        if not isinstance(new, e.Call) or not isinstance(new.op, e.Function) or not new.op.is_primitive:
             return None
         started = time.perf_counter_ns()
-        body = _inlined(new.op, new.args)
+        body = body_on(new.op, new.args)
         rewrite.fired(UNFUSE, old, body, started)
         return body
 
-    return rebuild(func, visit)
-
-
-def _inlined(function: Any, arguments: tuple[e.Expr, ...]) -> e.Expr:
-    """The function's body on these arguments; a function that is called twice gives two bodies."""
-    mapping = dict(zip(function.params, arguments, strict=True))
-    found = substitute(function.body, mapping)
-    if found is function.body and not mapping and not isinstance(found, LEAVES):
-        found = e.Call(found.op, found.args) if isinstance(found, e.Call) else found
-    assert isinstance(found, e.Expr)
-    return found
+    # the call comes from all that was fused; each expression of a body from one of them
+    return rebuild(func, visit, traced=False)

@@ -30,11 +30,13 @@ def rebuild(
     root: e.Function,
     visit: Callable[[e.Expr, e.Expr], e.Expr | None],
     into_kernels: bool = True,
+    traced: bool = True,
 ) -> e.Function:
     """The function with `visit(old, new)` asked for each expression, operands first.
 
     `new` is `old` on rebuilt operands; the answer replaces it (None: `new` stays).
-    Not `into_kernels`: primitive functions inside stay as they are.
+    Not `into_kernels`: primitive functions inside stay as they are.  Not `traced`: `visit` has said itself what its
+    answers come from; else they come from `old`.
     """
     done: dict[int, Node] = {}
     kept: list[Node] = []
@@ -53,7 +55,7 @@ def rebuild(
         new = map_children(old, replacement) if into_kernels or not is_kernel(old) or old is root else old
         keep_type(new, old)
         answer = visit(old, new)
-        if answer is not None and answer is not new:
+        if answer is not None and answer is not new and traced:
             origin.derived(answer, old)
         kept.append(new)
         done[id(old)] = new if answer is None else answer
