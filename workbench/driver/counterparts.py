@@ -1,6 +1,6 @@
 """Which expression of one version of a graph is which of another, where that is certain.
 
-    positions = counterparts(now, before)     # by identity of an expression of `now`: its position in `before`
+    positions = counterparts(now, before)     # by identity of an expression of `now`: its position in `parts(before)`
 
 Equal expressions are told apart by where they stand: those with the same operands are the same, and so are those
 that are the same operand of the same users, unless that user has another operand like it or the functions that they
@@ -24,12 +24,30 @@ Users = tuple[tuple[int, int], ...]
 """(position of a user, place of the operand) for all users of an expression."""
 
 
+def parts(function: r.Expr) -> tuple[list[Node], dict[int, int]]:
+    """The expressions of a function, operands first, and the position of each by its identity.
+
+    Constants of one value are one: whether they are one object or several is nothing that a text says.
+    """
+    nodes: list[Node] = []
+    positions: dict[int, int] = {}
+    constants: dict[Hashable, int] = {}
+    for node in post_order(function):
+        if isinstance(node, (r.Expr, r.Clause)):
+            place = len(nodes)
+            if isinstance(node, r.Constant):
+                place = constants.setdefault(reattach.own_key(node), place)
+            if place == len(nodes):
+                nodes.append(node)
+            positions[id(node)] = place
+    return nodes, positions
+
+
 class _Graph:
     """The expressions of a version by position, operands first."""
 
     def __init__(self, function: r.Expr) -> None:
-        self.nodes: list[Node] = [node for node in post_order(function) if isinstance(node, (r.Expr, r.Clause))]
-        self.positions = {id(node): position for position, node in enumerate(self.nodes)}
+        self.nodes, self.positions = parts(function)
         whole = reattach.whole_keys(function)
         self.whole = [whole[id(node)] for node in self.nodes]
         self.operands = [self._below(node) for node in self.nodes]
@@ -92,7 +110,8 @@ def counterparts(new: r.Expr, old: r.Expr) -> dict[int, int]:
     """See the module's header."""
     search = _Search(_Graph(new), _Graph(old))
     search.run(reattach.reattach(new, old).pairs)
-    return {id(search.new.nodes[one]): other for one, other in search.partner.items()}
+    found = ((identity, search.partner.get(position)) for identity, position in search.new.positions.items())
+    return {identity: other for identity, other in found if other is not None}
 
 
 class _Search:
@@ -152,7 +171,9 @@ class _Search:
             found = False
             for position in range(len(self.new.nodes)):
                 if position not in self.partner:
-                    found |= self._by_operands(position, ours, own_up, up) or self._by_own_leaf(position, ours, theirs)
+                    found |= self._by_operands(position, ours, own_up, up)
+                if position not in self.partner:
+                    found |= self._by_own_operand(position, ours, theirs)
             for position in reversed(range(len(self.new.nodes))):
                 if position not in self.partner:
                     found |= self._by_users(position, ours, theirs, down)
@@ -166,15 +187,27 @@ class _Search:
         other = known.get((ours[position], tuple(self.partner.get(operand, -1) for operand in below)), -1)
         return other >= 0 and self._pair(position, other)
 
-    def _by_own_leaf(self, position: int, ours: Sequence[Hashable], theirs: Sequence[Hashable]) -> bool:
-        """Pair the only readers of a constant or a variable: a layer is known by its weights."""
+    def _by_own_operand(self, position: int, ours: Sequence[Hashable], theirs: Sequence[Hashable]) -> bool:
+        """Pair the only readers of what is paired: a layer is known by its weights.
+
+        Where it is computed, nothing else that they read may be another's.
+        """
         for place, operand in enumerate(self.new.operands[position]):
-            if isinstance(self.new.nodes[operand], LEAVES) and self.new.users[operand] == ((position, place),):
-                users = self.old.users[self.partner[operand]] if operand in self.partner else ()
+            if operand in self.partner and self.new.users[operand] == ((position, place),):
+                users = self.old.users[self.partner[operand]]
                 other = users[0][0] if len(users) == 1 and users[0][1] == place else -1
-                if other >= 0 and ours[position] == theirs[other] and self._pair(position, other):
-                    return True
+                known = isinstance(self.new.nodes[operand], LEAVES) or (other >= 0 and self._agree(position, other))
+                if other >= 0 and known and ours[position] == theirs[other]:
+                    return self._pair(position, other)
         return False
+
+    def _agree(self, one: int, other: int) -> bool:
+        """Whether two have as many operands, and none that is paired has another partner than the other's there."""
+        mine, theirs = self.new.operands[one], self.old.operands[other]
+        return len(mine) == len(theirs) and all(
+            self.partner.get(a, b) == b and (a in self.partner or b not in self.taken)
+            for a, b in zip(mine, theirs, strict=True)
+        )
 
     def _by_users(
         self,

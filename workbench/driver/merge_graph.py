@@ -15,11 +15,11 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ..core.node import Node, children, post_order, rewrite
+from ..core.node import Node, children, rewrite
 from ..relay.ir import expr as r
 from ..relay.ir.operator import Operator
 from . import reattach
-from .counterparts import counterparts
+from .counterparts import counterparts, parts
 
 Label = int | tuple[str, int]
 """The position of an expression in `before`; else the version and the position there."""
@@ -75,25 +75,20 @@ def merge_graph(before: r.Expr, after: r.Expr, now: r.Expr) -> MergedGraph:
 # --- versions as tables ---------------------------------------------------------------------------------------------
 
 
-def _parts(function: r.Expr) -> list[Node]:
-    return [node for node in post_order(function) if isinstance(node, (r.Expr, r.Clause))]
-
-
 def _operands(node: Node) -> list[Node]:
     """The expressions below a node; the function that a call calls is one of them, an operator is not."""
     return [child for child in children(node) if isinstance(child, (r.Expr, r.Clause))]
 
 
 def _version(function: r.Expr, counterparts: dict[int, int], name: str) -> _Version:
-    labels: dict[int, Label] = {}
+    nodes, positions = parts(function)
+    if name == "before":
+        labels: dict[int, Label] = dict(positions)
+    else:
+        labels = {identity: counterparts.get(identity, (name, at)) for identity, at in positions.items()}
     made = _Version()
-    for position, node in enumerate(_parts(function)):
-        if name == "before":
-            label: Label = position
-        else:
-            found = counterparts.get(id(node))
-            label = (name, position) if found is None else found
-        labels[id(node)] = label
+    for node in nodes:
+        label = labels[id(node)]
         operands = tuple(labels[id(child)] for child in _operands(node))
         made.table[label] = _Definition(reattach.own_key(node), operands, node)
     made.root = labels[id(function)]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from ..core.node import post_order, traced_nodes
+from ..core.node import traced_nodes
 from ..relay.ir import expr as r
 from ..relay.ir.plan import LEAVES
-from .counterparts import counterparts
+from .counterparts import counterparts, parts
 from .origin_index import Resolver
 
 if TYPE_CHECKING:
@@ -53,6 +53,6 @@ def _or_alike(resolve: Sources, before: r.Expr, after: r.Expr) -> Sources:
 
 
 def by_likeness(before: r.Expr, after: r.Expr) -> Sources:
-    old = [node for node in post_order(before) if isinstance(node, (r.Expr, r.Clause))]
+    old, _ = parts(before)
     found = counterparts(after, before)
     return lambda expr: (old[found[id(expr)]],) if id(expr) in found else ()
