@@ -40,7 +40,11 @@ def side_by_side(alpha: float = 0.125) -> Build:
 CONFLICTS: dict[str, tuple[Build, Build, Build]] = {
     "one of a row is gone": (in_a_row(), in_a_row(second=0.5), leaky),
     "the row is gone": (in_a_row(), in_a_row(second=0.5), relay.tanh),
-    "one of a row is gone, its operand too": (in_a_row(), in_a_row(second=0.5), lambda x: leaky(relay.abs(x))),
+    "one of a row is gone, two are put below": (
+        in_a_row(),
+        in_a_row(second=0.5),
+        lambda x: leaky(relay.abs(relay.exp(x))),
+    ),
     "both stand elsewhere": (
         side_by_side(),
         side_by_side(0.5),
@@ -76,6 +80,10 @@ CARRIED: dict[str, tuple[Build, Build, Build, Build]] = {
         leaky(x, 0.5)))),
     "what is left is the edited one with all that it holds": (in_a_row(), in_a_row(first=0.5), leaky, lambda x: leaky(
         x, 0.5)),
+    "the one below is another": (in_a_row(), in_a_row(second=0.5), lambda x: leaky(relay.abs(x)), lambda x: leaky(
+        relay.abs(x), 0.5)),
+    "the one above is another": (in_a_row(), in_a_row(first=0.5), lambda x: relay.abs(leaky(x)), lambda x: relay.abs(
+        leaky(x, 0.5))),
     "beside it": (
         side_by_side(),
         side_by_side(0.5),

@@ -83,3 +83,38 @@ def test_an_edit_of_a_fused_function_follows_its_weights_or_is_a_conflict(fused:
     assert step.error is None, f"{step.error}"
     wanted = network([5.0 if block == fused else 6.0 for block in left], left, residual=False)
     assert session["Edit#2"].script() == wb.open(wanted)["FuseOps"].script()
+
+
+OTHER = {"multiply": "subtract", "add": "subtract", "tanh": "exp"}
+OPERATORS = 18
+
+
+def activations(*changed: int) -> Any:
+    """Two approximations of gelu by tanh, of the same constants; the operators of these numbers are others."""
+    x = value = relay.var("x", shape=(4,))
+    half, one, cubic, root = (relay.const(np.float32(value)) for value in (0.5, 1.0, 0.044715, 0.7978846))
+    numbers = iter(range(OPERATORS))
+
+    def made(name: str, *operands: Any) -> Any:
+        return getattr(relay, OTHER[name] if next(numbers) in changed else name)(*operands)
+
+    for _ in range(2):
+        cube = made("multiply", made("multiply", value, value), made("multiply", value, cubic))
+        inner = made("multiply", root, made("add", value, cube))
+        value = made("multiply", value, made("multiply", half, made("add", one, made("tanh", inner))))
+    assert next(numbers, None) is None
+    return wb.IRModule.from_expr(relay.Function([x], value))
+
+
+def text_of(*changed: int) -> str:
+    return wb.open(activations(*changed))["Import"].script()
+
+
+@pytest.mark.parametrize("first", range(OPERATORS))
+def test_operators_that_read_one_constant_are_told_apart(first: int) -> None:
+    """In the program a constant is one object; in a text that is read it is as many as there are readers."""
+    once = wb.open(activations()).edit(relay=text_of(first), at="Import")
+    for second in range(OPERATORS):
+        if second != first:
+            twice = once.edit(relay=text_of(second), at="Import")
+            assert last_relay(twice) == text_of(first, second), f"and operator {second}"

@@ -2,17 +2,18 @@
 
     positions = counterparts(now, before)     # by identity of an expression of `now`: its position in `parts(before)`
 
-Equal expressions are told apart by where they stand: those with the same operands are the same, and so are those
-that are the same operand of the same users, unless that user has another operand like it or the functions that they
-stand in have other numbers of them.  What is the only one of its kind in the whole, or in a function whose
-counterpart is known, is the same.  Pairs found serve to find their neighbours.  An expression that others are like and
-that nothing around tells apart has no counterpart.
+Where the graphs differ only in what their expressions are, the place of each says which it is.  Else equal expressions
+are told apart by where they stand: those with the same operands are the same, and so are those that are the same
+operand of the same users, unless that user has another operand like it or one of a row of them may be gone.  What is
+the only one of its kind in the whole, or in a function whose counterpart is known, is the same; so are the only readers
+of what is the same.  Pairs found serve to find their neighbours.  An expression that others are like and that nothing
+around tells apart has no counterpart.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Container, Hashable, Sequence
 
 from ..core.node import Node, children, post_order
 from ..relay.ir import expr as r
@@ -76,6 +77,19 @@ class _Graph:
                     stack.extend(self.operands[below])
         return [position if scope < 0 else scope for position, scope in enumerate(found)]
 
+    def shape(self) -> list[tuple[int, Hashable]]:
+        """The expressions but constants, each with its operands by their rank here; leaves are what they are."""
+        ranks: dict[int, Hashable] = {}
+        found: list[tuple[int, Hashable]] = []
+        for position, node in enumerate(self.nodes):
+            own = reattach.own_key(node) if isinstance(node, LEAVES) else type(node).__name__
+            if isinstance(node, r.Constant):
+                ranks[position] = own
+            else:
+                ranks[position] = len(found)
+                found.append((position, (own, tuple(ranks[operand] for operand in self.operands[position]))))
+        return found
+
     def _own(self) -> list[Hashable]:
         """What each is without its operands; a function and a call of it also by the kinds that the function holds."""
         within: dict[int, list[Hashable]] = {}
@@ -98,6 +112,15 @@ class _Graph:
             sum(keys[other] == keys[position] for other in self.operands[user]) == 1
             for user, _ in self.users[position]
         )
+
+    def in_row(self, position: int, known: Container[int]) -> bool:
+        """Whether what an expression reads, or what reads it, is like it and reads the same of what is known."""
+
+        def look(at: int) -> Hashable:
+            return self.own[at], tuple(operand if operand in known else -1 for operand in self.operands[at])
+
+        near = (*self.operands[position], *(user for user, _ in self.users[position]))
+        return any(look(other) == look(position) for other in near)
 
 
 def _kind(node: Node) -> Hashable:
@@ -125,6 +148,7 @@ class _Search:
     def run(self, likely: Sequence[tuple[Node, Node]]) -> None:
         """Pair by what is the only one of its kind, then along operands and users, then what only resembles."""
         self._only(self.new.whole, self.old.whole)
+        self._by_place()
         self._only(self.new.own, self.old.own)
         self._pair(len(self.new.nodes) - 1, len(self.old.nodes) - 1)  # the functions themselves
         self._spread(self.new.own, self.old.own)
@@ -145,6 +169,16 @@ class _Search:
         self.partner[one] = other
         self.taken.add(other)
         return True
+
+    def _by_place(self) -> None:
+        """Pair by place where the graphs differ only in what their expressions are, unless a pair found denies it."""
+        mine, theirs = self.new.shape(), self.old.shape()
+        if [look for _, look in mine] != [look for _, look in theirs]:
+            return
+        places = {one: other for (one, _), (other, _) in zip(mine, theirs, strict=True)}
+        if all(places.get(one, other) == other for one, other in self.partner.items()):
+            for one, other in places.items():
+                self._pair(one, other)
 
     def _only(self, ours: Sequence[Hashable], theirs: Sequence[Hashable]) -> None:
         """Pair what only one on each side has."""
@@ -220,15 +254,20 @@ class _Search:
         other = known.get((ours[position], frozenset((self.partner.get(user, -1), place) for user, place in users)))
         if not users or other is None or not (self.new.alone(position, ours) and self.old.alone(other, theirs)):
             return False
-        return self._as_many(position, other) and self._pair(position, other)
+        return self._told_apart(position, other) and self._pair(position, other)
 
-    def _as_many(self, one: int, other: int) -> bool:
-        """Whether the functions around two expressions hold as many like each; two that are not alike pass.
+    def _told_apart(self, one: int, other: int) -> bool:
+        """Whether two of the same users are the same, though what is below them is not.
 
-        So do two functions: one belongs to the call that calls it.
+        Two that are not alike are; so are two functions, since one belongs to the call that calls it; so are two that
+        read something known as well, unless they stand in a row of others like them; else the functions around them
+        must hold as many like each, or one of a row may be gone.
         """
         ours, theirs = self.new.own[one], self.old.own[other]
         if ours != theirs or isinstance(self.new.nodes[one], r.Function):
+            return True
+        reads_known = any(operand in self.partner for operand in self.new.operands[one]) and self._agree(one, other)
+        if reads_known and not (self.new.in_row(one, self.partner) or self.old.in_row(other, self.taken)):
             return True
         return self.new.counted[self.new.scope[one], ours] == self.old.counted[self.old.scope[other], theirs]
 
