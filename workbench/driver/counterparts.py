@@ -13,7 +13,7 @@ around tells apart has no counterpart.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Hashable, Sequence
+from collections.abc import Callable, Container, Hashable, Sequence
 
 from ..core.node import Node, children, post_order
 from ..relay.ir import expr as r
@@ -132,7 +132,7 @@ def _kind(node: Node) -> Hashable:
 def counterparts(new: r.Expr, old: r.Expr) -> dict[int, int]:
     """See the module's header."""
     search = _Search(_Graph(new), _Graph(old))
-    search.run(reattach.reattach(new, old).pairs)
+    search.run(lambda: reattach.reattach(new, old).pairs)
     found = ((identity, search.partner.get(position)) for identity, position in search.new.positions.items())
     return {identity: other for identity, other in found if other is not None}
 
@@ -145,7 +145,7 @@ class _Search:
         self.partner: dict[int, int] = {}
         self.taken: set[int] = set()
 
-    def run(self, likely: Sequence[tuple[Node, Node]]) -> None:
+    def run(self, likely: Callable[[], Sequence[tuple[Node, Node]]]) -> None:
         """Pair by what is the only one of its kind, then along operands and users, then what only resembles."""
         self._only(self.new.whole, self.old.whole)
         self._by_place()
@@ -157,7 +157,9 @@ class _Search:
         self._spread(self.new.kind, self.old.kind)
         self._only_in_scope()
         self._spread(self.new.own, self.old.own)
-        for one, other in likely:
+        if len(self.partner) == min(len(self.new.nodes), len(self.old.nodes)):
+            return
+        for one, other in likely():
             mine, theirs = self.new.positions[id(one)], self.old.positions[id(other)]
             if self._resembles(mine, theirs):
                 self._pair(mine, theirs)
