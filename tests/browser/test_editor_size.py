@@ -21,6 +21,12 @@ SIDEWAYS = """() => [...document.querySelectorAll(".wb-schedule, .wb-schedule *"
     .filter(one => one.scrollWidth > one.clientWidth)
     .map(one => `${one.className}: ${one.scrollWidth} in ${one.clientWidth}`)"""
 
+ON_TOP = """one => {
+    const box = one.getBoundingClientRect();
+    const seen = document.elementFromPoint(box.left + box.width / 2, box.top + Math.min(10, box.height / 2));
+    return one.contains(seen);
+}"""
+
 
 def tiled() -> Schedule:
     """A product of ten loops in one another."""
@@ -54,6 +60,34 @@ def test_nothing_of_the_editor_is_scrolled_sideways(harness: Harness, width: int
         place, tree = name.bounding_box(), page.locator(".wb-tree").bounding_box()
         assert place is not None and tree is not None
         assert tree["x"] <= place["x"] and place["x"] + place["width"] <= tree["x"] + tree["width"]
+
+
+@pytest.mark.parametrize("width", [1400, 640])
+def test_what_is_wrong_with_a_form_leaves_the_form_in_sight(harness: Harness, width: int) -> None:
+    """With a tab open below, the message left no height for the form that it was about."""
+    page = harness.page
+    page.set_viewport_size({"width": width, "height": 800})
+    opened(harness, Schedule(plain_matmul(64, 64, 64)))
+    page.locator(".wb-strip-head").get_by_role("button", name="Checks").click()
+    expect(page.locator(".wb-strip-checks")).to_be_visible()
+    page.locator(".wb-tree .wb-box-head").nth(1).click()
+    page.get_by_role("button", name="split", exact=True).click()
+    field = page.get_by_role("textbox", name="factors")
+    field.fill("3, 5")
+    field.press("Enter")
+    message = page.get_by_role("alert").filter(has_text="the factors do not cover j")
+    expect(message).to_be_visible()
+    for part in (message, field, page.get_by_role("button", name="Apply", exact=True)):
+        part.scroll_into_view_if_needed()
+        assert part.evaluate(ON_TOP), "it is covered, or has no room"
+    form, told = page.locator(".wb-schedule .wb-primitives").bounding_box(), message.bounding_box()
+    assert form and told and form["height"] > 100 and form["y"] >= told["y"] + told["height"]
+    assert page.evaluate(SIDEWAYS) == []
+    page.get_by_role("button", name="Close the message").click()
+    expect(message).to_have_count(0)
+    field.fill("auto, 8")
+    field.press("Enter")
+    expect(page.get_by_role("treeitem")).to_have_count(5)
 
 
 def python_lines(harness: Harness) -> float:

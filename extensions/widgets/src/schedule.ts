@@ -206,6 +206,9 @@ function follow(chosen: TreeNode, nodes: TreeNode[], known: Set<string>): TreeNo
 export function ScheduleScreen({ store }: { store: ScheduleStore }) {
   useStore(store);
   const root = useRef<HTMLDivElement>(null);
+  useEffect(() => { // what was refused leaves the list less room: the form that is to be mended stays in sight
+    if (store.problem) reveal(root.current?.querySelector(".wb-primitives"), root.current?.querySelector(".wb-form"));
+  }, [store.problem]);
   const keys = onKeys({
     ArrowUp: () => store.walk("previous"),
     ArrowDown: () => store.walk("next"),
@@ -265,12 +268,12 @@ function Tree({ store }: { store: ScheduleStore }) {
   </div>`;
 }
 
-/** Scroll up or down until the head is in sight; deep boxes are wide, and sideways their names would go out of it. */
-function reveal(tree: HTMLElement | null, head: Element | null | undefined): void {
-  if (!tree || !head) return;
-  const [outer, inner] = [tree.getBoundingClientRect(), head.getBoundingClientRect()];
-  if (inner.top < outer.top) tree.scrollTop -= outer.top - inner.top;
-  else if (inner.bottom > outer.bottom) tree.scrollTop += inner.bottom - outer.bottom;
+/** Scroll a list up or down until a part is in sight; deep boxes are wide, and sideways their names would go out of it. */
+function reveal(list: Element | null | undefined, part: Element | null | undefined): void {
+  if (!list || !part) return;
+  const [outer, inner] = [list.getBoundingClientRect(), part.getBoundingClientRect()];
+  if (inner.top < outer.top) list.scrollTop -= outer.top - inner.top;
+  else if (inner.bottom > outer.bottom) list.scrollTop += inner.bottom - outer.bottom;
 }
 
 const nodeId = (id: string) => `wb-node-${id}`;
