@@ -273,10 +273,13 @@ class LayersModel:
         return replace(graph_view(main, opened, classes, changed, boxes), linked=linked)
 
     def _lowered(self) -> bool:
-        """Whether the loop programs are known, so that asking for links computes nothing that takes long."""
-        loops = [index for index, action in enumerate(self.session.actions) if action.level == "tir"]
-        last = self.session.history.peek(self.session.actions, loops[-1]) if loops else None
-        return last is not None and last.error is None
+        """Whether the loop programs are known, as far as they can be: links take no long computing then."""
+        session = self.session
+        loops = [index for index, action in enumerate(session.actions) if action.level == "tir"]
+        known = session.history.computed(session.actions)
+        if known and known[-1].error is not None:
+            return len(known) - 1 > session.plan.kernel_step()
+        return bool(loops) and len(known) > loops[-1]
 
     def calls(self, layer: str, step: str = "") -> CallsView:
         """The calls of the same graph."""

@@ -2,21 +2,19 @@
 import { Calls } from "./graph_parts";
 import { asking, html } from "./parts";
 import { say } from "./strings";
-import type { PlaceView } from "./types";
+import type { LayerView, PlaceView } from "./types";
 import type { WorkbenchStore } from "./workbench";
 
 /** What is selected, layer by layer; each row leads to its lines. */
 export function Ladder({ store }: { store: WorkbenchStore }) {
-  const links = store.links;
-  const names = links?.names(store.selected) ?? [];
   return html`<aside class="wb-ladder" aria-label=${say.frame_a.selection}>
     ${store.awaits() ? html`<div class="wb-wait">…</div>` : store.selected.size === 0 ? html`<p class="wb-muted">${say.frame_a.selectionHelp}</p>` : html`
-      <div class="wb-ladder-names">${names.map((name) => html`<code>${name}</code>`)}</div>
+      <div class="wb-ladder-names" role="heading" aria-level="3">${store.namesSelected.map((name) => html`<code>${name}</code>`)}</div>
       <${Holders} store=${store} />
       <dl>${store.view?.layers.map((layer) => {
         const lit = store.lit(layer.name);
         return html`<dt><button class="wb-link" disabled=${lit === 0} onClick=${() => store.show(layer.name, true)}>${layer.title}</button></dt>
-          <dd>${lit > 0 ? told(store, layer.name, lit) : (links ? links.has(layer.name) : !store.linking) ? say.frame_a.noLine : "…"}</dd>`;
+          <dd>${lit > 0 ? told(store, layer.name, lit) : untold(store, layer)}</dd>`;
       })}</dl>`}
     <${Calls} store=${store} />
     <${Explained} store=${store} />
@@ -24,15 +22,23 @@ export function Ladder({ store }: { store: WorkbenchStore }) {
   </aside>`;
 }
 
-/** Of several kernels that carry out what is selected: whose lines are counted, and the others. */
+/** Why no line of a layer is counted: a step failed there or before it, its links are on their way, or it has none. */
+function untold(store: WorkbenchStore, { name, state, note }: LayerView): string {
+  if (store.links?.has(name)) return say.frame_a.noLine;
+  if (state === "failed") return say.frame_a.failedAt(note);
+  if (store.view?.layers.some((layer) => layer.state === "failed")) return state;
+  return store.links || store.linking ? "…" : say.frame_a.noLine;
+}
+
+/** Where the kernel shown is not all that carries out what is selected: whose lines are counted, and the others. */
 function Holders({ store }: { store: WorkbenchStore }) {
   const all = store.holders;
-  if (all.length < 2) return null;
   const at = all.indexOf(store.kernel);
-  const step = (by: number) => void store.showHolder(all[(at + by + all.length) % all.length]!);
+  if (all.length < (at < 0 ? 1 : 2)) return null;
+  const step = (by: number) => void store.showHolder(all.at((Math.max(at, by < 0 ? 0 : -1) + by) % all.length)!);
   return html`<p class="wb-holders" role="group" aria-label=${say.frame_a.holders}>
     <button class="wb-icon" aria-label=${say.frame_a.previousHolder} title=${say.frame_a.previousHolder} onClick=${() => step(-1)}>‹</button>
-    <span role="status" title=${say.frame_a.holdersHelp}>${say.frame_a.holderOf(at + 1, all.length)}</span>
+    <span role="status" title=${say.frame_a.holdersHelp}>${at < 0 ? say.frame_a.notInKernel : say.frame_a.holderOf(at + 1, all.length)}</span>
     <button class="wb-icon" aria-label=${say.frame_a.nextHolder} title=${say.frame_a.nextHolder} onClick=${() => step(1)}>›</button>
     <code title=${store.kernel}>${store.kernel}</code></p>`;
 }

@@ -47,7 +47,13 @@ export abstract class Selecting extends Fetching {
 
   /** The lines of what is selected are on their way. */
   get linking(): boolean {
-    return !this.links && this.kernel !== "" && this.refusal("schedule") === undefined;
+    return !this.links && this.kernel !== "" && this.refusal("schedule") === undefined && !this.unlinked.has(this.kernel);
+  }
+
+  /** What is selected, by name, whichever kernel is shown; where its links are not here, the kernels that carry it out. */
+  get namesSelected(): string[] {
+    const names = [...this.tables.values()].flatMap((links) => links.names(this.selected));
+    return names.length > 0 ? [...new Set(names)] : this.holders;
   }
 
   private tell(classes: Classes): void {

@@ -4,6 +4,7 @@ import { number, plural } from "./common";
 export const frame_a = {
   explained: "Words explained",
   explainedIn: (line: number) => `Words of line ${line}`,
+  failedAt: (step: string) => `✗ ${step} failed`,
   holderOf: (number: number, count: number) => `kernel ${number} of ${count}`,
   holders: "Kernels of the selection",
   holdersHelp: "What is selected is carried out by several kernels; from TE on, lines are counted in this one",
@@ -17,6 +18,7 @@ export const frame_a = {
   moves: "Moves",
   nextHolder: "Next kernel of the selection",
   noLine: "no line",
+  notInKernel: "not in this kernel:",
   placeFoundBy: (how: string) => `Place found by ${how}.`,
   previousHolder: "Previous kernel of the selection",
   runs: (times: number) => `Its statement runs ${number(times)} times a call.`,

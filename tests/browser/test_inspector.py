@@ -1,0 +1,74 @@
+"""The inspector beside the panes: it names what is selected, whichever kernel is shown, and where a program stopped."""
+
+from __future__ import annotations
+
+import numpy as np
+from playwright.sync_api import Locator, expect
+
+import workbench as wb
+from tests.browser.harness import Harness
+from tests.ui.asking import ask
+from workbench import relay
+from workbench.ui.workbench import Workbench
+
+
+def three_convolutions() -> relay.Function:
+    """Three kernels that are like one another: each a convolution and a clip."""
+    random = np.random.default_rng(0)
+    data = x = relay.var("x", shape=(1, 8, 6, 6), dtype="float32")
+    before = 8
+    for channels in (8, 16, 24):
+        weights = relay.const(random.standard_normal((channels, before, 1, 1)).astype(np.float32))
+        data = relay.clip(relay.nn.conv2d(data, weights, channels=channels, kernel_size=(1, 1)), 0.0, 6.0)
+        before = channels
+    return relay.Function([x], data)
+
+
+def ladder(harness: Harness) -> Locator:
+    return harness.page.get_by_role("complementary", name="The selection")
+
+
+def row(harness: Harness, layer: str) -> Locator:
+    """What the inspector says of a layer."""
+    name = ladder(harness).locator("dt").get_by_role("button", name=layer, exact=True)
+    return name.locator("xpath=../following-sibling::dd[1]")
+
+
+def test_what_is_selected_is_named_when_another_kernel_is_shown(harness: Harness) -> None:
+    """Nothing was named, over rows of "no line"."""
+    session = wb.open(three_convolutions())
+    harness.show(Workbench(session, at="A=fused.graph&B=asm.text&in=A"))
+    page = harness.page
+    expect(page.locator(".wb-text-row").first).to_be_visible(timeout=30_000)
+    page.locator(".wb-box-call").first.click()
+    heading = ladder(harness).get_by_role("heading")
+    expect(heading).to_have_text("nn.conv2dclip")
+    expect(row(harness, "Assembly")).to_contain_text("lines")
+    kernel = page.get_by_role("region", name="pane B").get_by_role("combobox", name="Kernel")
+    holder = kernel.input_value()
+    kernel.select_option(next(name for name in session.kernels if name != holder))
+    expect(row(harness, "Assembly")).to_have_text("no line")
+    expect(heading).to_have_text("nn.conv2dclip")
+    told = ladder(harness).get_by_role("group", name="Kernels of the selection")
+    expect(told).to_contain_text("not in this kernel")
+    told.get_by_role("button", name="Next kernel").click()
+    expect(kernel).to_have_value(holder)
+    expect(row(harness, "Assembly")).to_contain_text("lines")
+    expect(told).to_have_count(0)
+
+
+def test_rows_of_layers_behind_a_step_that_failed_say_so(harness: Harness) -> None:
+    """They waited for ever, and so did what was clicked in the graph."""
+    first = Workbench(wb.open(three_convolutions()))
+    last = [step for step in ask(first, "pipeline.open")["steps"] if step["kind"] == "tir"][-1]["id"]
+    kernel = next(iter(first.session.kernels))
+    text = ask(first, "pipeline.source", step=last, function=kernel)["text"]
+    ask(first, "pipeline.edit", step=last, function=kernel, text=text.replace("6.0", "5.0", 1))
+    ask(first, "target.set", text="llvm -mcpu=x86-64 -vector-width=32")
+    harness.show(Workbench(first.session, at="A=fused.graph&B=schedule.text&in=A"))
+    expect(harness.page.locator(".wb-text-row").first).to_be_visible(timeout=30_000)
+    harness.page.locator(".wb-box-call").first.click()
+    expect(row(harness, "Schedule")).to_contain_text("lines")
+    expect(row(harness, "TIR")).to_have_text("✗ Edit failed")
+    for layer in ("LLVM", "Assembly"):
+        expect(row(harness, layer)).to_have_text("not run")
