@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from playwright.sync_api import Locator, expect
 
 import workbench as wb
 from tests.browser.harness import Harness
 from tests.ui.asking import ask
 from workbench import relay
+from workbench.ui import protocol
 from workbench.ui.workbench import Workbench
+
+HOLD_A_PLACE = """() => {
+    const text = Response.prototype.text;
+    Response.prototype.text = async function () {
+        const found = await text.call(this);
+        if (found.includes("tir_line") && !window.release) await new Promise((go) => { window.release = go; });
+        return found;
+    };
+}"""
+"""Unpacking the first answer that says where a line comes from takes until `window.release()`."""
 
 
 def three_convolutions() -> relay.Function:
@@ -72,3 +84,73 @@ def test_rows_of_layers_behind_a_step_that_failed_say_so(harness: Harness) -> No
     expect(row(harness, "TIR")).to_have_text("✗ Edit failed")
     for layer in ("LLVM", "Assembly"):
         expect(row(harness, layer)).to_have_text("not run")
+
+
+def inspected(harness: Harness) -> list[str]:
+    """The shapes that the forms of operators tell."""
+    return ladder(harness).get_by_role("region", name="Operators").locator("summary .wb-muted").all_inner_texts()
+
+
+def test_forms_beside_a_line_are_of_its_own_operators(harness: Harness) -> None:
+    """Under the hottest line of a kernel stood the operators of a box that was clicked before, in another kernel."""
+    session = wb.open(three_convolutions())
+    harness.show(Workbench(session, at="A=fused.graph&B=asm.text&in=A"))
+    page = harness.page
+    pane = page.get_by_role("region", name="pane B")
+    expect(pane.locator(".wb-text-row").first).to_be_visible(timeout=30_000)
+    page.locator(".wb-box-call").first.click()
+    expect(row(harness, "Assembly")).to_contain_text("lines")
+    line = ladder(harness).get_by_role("region", name="The line")
+    pane.get_by_role("button", name="Hottest").click()
+    expect(line).to_contain_text("Assembly, line")
+    assert inspected(harness) == ["1x8x6x6 float32"] * 2, "the line is one of the box that was clicked"
+    kernel = pane.get_by_role("combobox", name="Kernel")
+    kernel.select_option(next(name for name in session.kernels if name != kernel.input_value()))
+    expect(line).to_have_count(0)
+    expect(row(harness, "Assembly")).to_have_text("no line")
+    pane.get_by_role("button", name="Hottest").click()
+    expect(line).to_contain_text("Assembly, line")
+    expect(row(harness, "Assembly")).to_contain_text("lines")
+    assert inspected(harness) == []
+
+
+def test_where_a_line_comes_from_is_not_told_beside_what_was_clicked_after_it(harness: Harness) -> None:
+    """The answer for the line came later, and was shown."""
+    harness.show(Workbench(wb.open(three_convolutions()), at="A=fused.graph&B=asm.text&in=A"))
+    page = harness.page
+    lines = page.get_by_role("region", name="pane B").locator(".wb-text-row")
+    expect(lines.first).to_be_visible(timeout=30_000)
+    page.locator(".wb-box-call").first.click()
+    expect(row(harness, "Assembly")).to_contain_text("lines")
+    harness.asked_so_far()
+    with harness.held():
+        lines.filter(has=page.locator(".wb-hottest")).first.click()
+        page.locator(".wb-box-call").first.click()
+        harness.wait_until(lambda: len(harness._held) > 2, "the place and the selection are asked for")
+    harness.wait_until(lambda: harness.operations()[-1] == "select", "all is answered")
+    assert "place" in harness.operations()
+    page.evaluate("() => new Promise(requestAnimationFrame)")
+    expect(ladder(harness).get_by_role("region", name="Operators")).to_be_visible()
+    expect(ladder(harness).get_by_role("region", name="The line")).to_have_count(0)
+
+
+def test_an_answer_that_takes_long_to_unpack_is_not_shown_over_a_later_one(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    harness.show(Workbench(wb.open(three_convolutions()), at="A=tir.text&B=asm.text&in=A"))
+    page = harness.page
+    lines = page.get_by_role("region", name="pane A").locator(".wb-text-row", has_text="for ")
+    expect(lines.nth(1)).to_be_visible(timeout=30_000)
+    harness.asked_so_far()
+    monkeypatch.setattr(protocol, "JSON_LIMIT", 0)
+    page.evaluate(HOLD_A_PLACE)
+    lines.nth(0).click()
+    page.wait_for_function("window.release !== undefined")
+    received = page.evaluate("window.traffic.received.length")
+    lines.nth(1).click()
+    page.wait_for_function("count => window.traffic.received.length >= count + 2", arg=received)  # selection and place
+    page.evaluate("() => { window.release(); return new Promise(requestAnimationFrame); }")
+    number = lines.nth(1).locator(".wb-no").inner_text()
+    told = ladder(harness).get_by_role("region", name="The line")
+    expect(told).to_contain_text(f"TIR, line {number}")
+    expect(told.get_by_role("list", name="Loops").get_by_role("listitem")).not_to_have_count(0)

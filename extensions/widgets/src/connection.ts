@@ -33,6 +33,7 @@ export async function gunzip(data: DataView): Promise<string> {
 
 export class Connection {
   private pending = new Map<number, Pending>();
+  private received: Promise<void> = Promise.resolve();
   private doubts: ReturnType<typeof setTimeout> | undefined;
   // Several pages may listen to one kernel: each starts counting somewhere else.
   private next = Math.floor(Math.random() * 2 ** 40) * 1024;
@@ -120,7 +121,11 @@ export class Connection {
     }
   }
 
-  private receive = async (message: unknown, buffers: DataView[]): Promise<void> => {
+  /** One after another: what is packed takes a moment, and what came after it may be of another program. */
+  private receive = (message: unknown, buffers: DataView[]): Promise<void> =>
+    (this.received = this.received.then(() => this.take(message, buffers)).catch((error) => console.error(error)));
+
+  private async take(message: unknown, buffers: DataView[]): Promise<void> {
     const content = message as Record<string, unknown> | null;
     if (typeof content !== "object" || content === null || content["v"] !== 1) return;
     if (this.lost) {
@@ -131,16 +136,17 @@ export class Connection {
       this.onEvent(content["event"], (content["args"] ?? {}) as Record<string, unknown>);
       return;
     }
-    const id = content["id"];
-    const waiting = typeof id === "number" ? this.pending.get(id) : undefined;
-    if (!waiting) return;
-    this.pending.delete(id as number);
+    const id = content["id"] as number;
+    if (!this.pending.has(id)) return;
+    const view = content["packed"] && buffers[0] ? JSON.parse(await gunzip(buffers[0])) : content["view"];
+    const waiting = this.pending.get(id);
+    if (!waiting) return; // overtaken meanwhile
+    this.pending.delete(id);
     if (this.pending.size === 0) this.onBusy(false);
     if (!content["ok"]) {
       waiting.reject(new Refusal(content["err"] as ErrorView));
       return;
     }
-    const view = content["packed"] && buffers[0] ? JSON.parse(await gunzip(buffers[0])) : content["view"];
     waiting.resolve({ state: String(content["state"] ?? ""), view, buffers });
-  };
+  }
 }

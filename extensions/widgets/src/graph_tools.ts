@@ -1,5 +1,5 @@
 // What a graph's drawing is asked for: zoom, a search by attributes, neighbours, numbers on boxes, the graph after a step.
-import { meets, type Classes } from "./links";
+import { NONE, meets, type Classes } from "./links";
 import { say } from "./strings";
 import type { GraphBox, GraphView } from "./types";
 import type { Spoken, TreeItem, TreeView } from "./graph_tree";
@@ -24,6 +24,8 @@ export class GraphTools {
   /** The box under the pointer, and the one that was clicked last: layer and id. */
   over = "";
   chosen: { layer: string; step: string; id: string } | null = null;
+  /** What the click on it was called. */
+  private picked = "";
   /** The one of the program before, until it is found in this one. */
   private lost: typeof this.chosen = null;
   /** The calls of the chosen box whose attributes are shown. */
@@ -60,6 +62,12 @@ export class GraphTools {
     if (this.chosen?.layer !== layer || this.chosen.id !== id) { this.unfolded.clear(); this.typed.clear(); }
     this.chosen = { layer, step: this.step(layer), id };
     this.lost = null;
+  }
+
+  /** Something is selected, by a click of that name: the chosen box is inspected on if it was clicked, or holds a part of that. */
+  keep(what: string, classes: Classes): void {
+    const { chosen } = this;
+    if (chosen && what !== this.picked && !meets(this.classesIn(chosen.layer, chosen.id, "graph") ?? NONE, classes)) this.chosen = null;
   }
 
   /** In another program the chosen box is the one of its place that holds what is selected, or the only one that does. */
@@ -151,7 +159,8 @@ export class GraphTools {
     this.choose(layer, form === "tree" ? id.split("#")[0]! : id);
     const key = this.key(layer); // another step's graph may be shown by the time that the links come
     const here = () => this.key(layer) === key;
-    void this.store.selectKnown(this.named(layer, id, form), () => (here() ? this.classesIn(layer, id, form) : undefined),
+    this.picked = this.named(layer, id, form);
+    void this.store.selectKnown(this.picked, () => (here() ? this.classesIn(layer, id, form) : undefined),
       () => here() && this.store.refusal("schedule") === undefined, at);
   }
 

@@ -81,6 +81,7 @@ export function goTo(store: WorkbenchStore, text: string): void {
     store.focused = place.focused;
     if (place.kernel) store.kernel = place.kernel;
     for (const [layer, groups] of place.opened) store.openGroups(layer, groups);
+    store.leave("", classes);
     store.selected = classes;
     store.acted++;
   });

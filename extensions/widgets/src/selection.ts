@@ -32,7 +32,7 @@ export abstract class Selecting extends Fetching {
   }
 
   choose(kernel: string): void {
-    this.set(() => { this.wish = null; this.kernel = kernel; for (const one of this.panes) { one.active = 0; this.toBegin(one); } });
+    this.set(() => { this.wish = null; this.leave(""); this.kernel = kernel; for (const one of this.panes) { one.active = 0; this.toBegin(one); } });
     this.load();
   }
 
@@ -69,7 +69,7 @@ export abstract class Selecting extends Fetching {
   /** Select what was clicked: at once where its links are here, or cannot come, else when they are here. */
   async selectKnown(what: string, known: () => Classes | undefined, coming: () => boolean, from: 0 | 1): Promise<void> {
     const classes = known() ?? (coming() ? undefined : NONE);
-    if (classes) return this.select(classes, from);
+    if (classes) return this.select(classes, from, what);
     this.set(() => { this.focused = from; this.wish = { known, coming, from, what }; });
   }
 
@@ -82,18 +82,28 @@ export abstract class Selecting extends Fetching {
     const wish = this.wish;
     if (!wish) return;
     const classes = wish.known();
-    if (classes) void this.carry(classes, wish.from);
+    if (classes) void this.carry(classes, wish.from, wish.what);
     else if (!wish.coming()) this.set(() => (this.wish = null));
   }
 
   /** Select parts of the model; the kernel that carries them out is shown, and the other pane goes there. */
-  async select(classes: Classes, from: 0 | 1): Promise<void> {
+  async select(classes: Classes, from: 0 | 1, what = ""): Promise<void> {
     this.focused = from;
-    await this.carry(classes, from);
+    await this.carry(classes, from, what);
   }
 
-  private async carry(classes: Classes, from: 0 | 1): Promise<void> {
+  /** What was inspected beside the selection, the line and the box that were clicked, is not where something else was. */
+  leave(what: string, classes = this.selected): void {
+    if (!what.startsWith("text ")) {
+      this.connection.cancel("place"); // which may be under way for a line of another kernel
+      this.place = null;
+    }
+    this.tools.keep(what, classes);
+  }
+
+  private async carry(classes: Classes, from: 0 | 1, what: string): Promise<void> {
     this.wish = null;
+    this.leave(what, classes);
     this.tell(classes);
     const holder = this.kernels.find((kernel) => kernel.name === this.kernel && meets(new Set(kernel.classes), classes))
       ?? this.kernels.find((kernel) => meets(new Set(kernel.classes), classes));
@@ -112,7 +122,7 @@ export abstract class Selecting extends Fetching {
 
   /** Show another kernel of what is selected, and its lines. */
   async showHolder(name: string): Promise<void> {
-    this.set(() => { this.kernel = name; for (const one of this.panes) one.active = 0; });
+    this.set(() => { this.leave(""); this.kernel = name; for (const one of this.panes) one.active = 0; });
     this.load();
     await this.loadLinks();
     this.set(() => { for (const one of this.panes) this.toSelection(one); });
@@ -138,7 +148,7 @@ export abstract class Selecting extends Fetching {
         const view = (await this.connection.request("place", { layer, kernel, line: line + 1 }, "place")).view as PlaceView;
         if (kernel === this.kernel) this.set(() => (this.place = view));
       });
-    } else if (this.place) this.set(() => (this.place = null));
+    } else this.set(() => this.leave(""));
     await selecting;
   }
 
