@@ -40,6 +40,9 @@ def test_kernels_are_beside_each_other_by_what_they_do() -> None:
     assert beside == {name: name, f"{name}_1": name, f"{name}_2": f"{name}_1"}
     last = compared(one, other, "schedule", f"{name}_2")
     assert last.beside == f"{name}_1" and (last.removed, last.added) == (1, 1), "the name alone"
+    for layer in ("asm", "llvm"):  # where symbols, files and sizes are named after it
+        assert compared(one, other, layer, f"{name}_1").hunks == ()
+        assert len(compared(one, other, layer, name).hunks) == 1, "the limit of its clip"
 
 
 def test_kernels_are_beside_each_other_by_the_arithmetic_that_they_share() -> None:

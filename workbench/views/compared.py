@@ -32,17 +32,20 @@ class ComparedView(View):
 
 
 _NUMBERED: Final = {
-    "asm": re.compile(r'("(?:[^"\\]|\\.)*")|(?<=\.Ltmp)\d+|(?<=\.loc)[ \t].*|\s*(?:#|//) .*'),
-    "llvm": re.compile(r'("[^"]*")|(?<=!dbg !)\d+'),
+    "asm": re.compile(r'("(?:[^"\\]|\\.)*")|(?<=\.Ltmp)\d+|(?<=\.loc)[ \t].*|(?<=\.size)[ \t].*|\s*(?:#|//) .*'),
+    "llvm": re.compile(r'("[^"]*")|(?<=!dbg !)\d+|\[\d+ x i8\](?= c")'),
 }
-"""Debug information and remarks, which compilers number anew; where code jumps to, what it loads and quoted texts (the
-group, which is kept) stay in."""
+"""Debug information and remarks, which compilers number anew, and sizes of what is compared itself; where code jumps
+to, what it loads and quoted texts (the group, which is kept) stay in."""
 
 
-def _alike(lines: Sequence[str], layer: str) -> list[str]:
-    """Lines that differ in such numbers only are equal."""
+def _alike(lines: Sequence[str], layer: str, kernel: str = "") -> list[str]:
+    """Lines that differ in such numbers only are equal, in machine code also in names made of their kernel's."""
     pattern = _NUMBERED.get(layer)
-    return [pattern.sub(r"\1", line) for line in lines] if pattern is not None else list(lines)
+    if pattern is None:
+        return list(lines)
+    named = re.compile(re.escape(kernel) + r"(?:_[0-9a-f]{12}(?!\w))?")  # a digest of the kernel may follow
+    return [pattern.sub(r"\1", named.sub("@", line) if kernel else line) for line in lines]
 
 
 def compared(one: LayersModel, other: LayersModel, layer: str, kernel: str) -> ComparedView:
@@ -54,7 +57,7 @@ def compared(one: LayersModel, other: LayersModel, layer: str, kernel: str) -> C
     beside = counterpart(one, other, kernel) if kernel else ""
     there = layer in one.names() and (not kernel or beside != "")
     before = one.text(layer, beside) if there else ()
-    hunks = line_hunks(_alike(before, layer), _alike(after, layer))
+    hunks = line_hunks(_alike(before, layer, beside), _alike(after, layer, kernel))
     return ComparedView(
         layer, kernel, beside, LANGUAGES.get(layer, "python"),
         near(before, [(hunk.before_start, hunk.before_count) for hunk in hunks]),
