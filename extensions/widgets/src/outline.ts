@@ -1,5 +1,5 @@
 // What the focused layer consists of: the steps of a graph, the kernels of everything below it.
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { html } from "./parts";
 import { StepList } from "./pipeline_screen";
 import { say } from "./strings";
@@ -14,9 +14,14 @@ export function Outline({ store }: { store: WorkbenchStore }) {
 
 function Kernels({ store }: { store: WorkbenchStore }) {
   const list = useRef<HTMLDivElement>(null);
-  useEffect(() => { list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" }); }, [store.kernel]);
+  const top = useRef(0);
+  useLayoutEffect(() => { // the list is empty between two programs: it goes on where it was, what is chosen in sight
+    if (store.kernels.length) list.current!.scrollTop = top.current;
+    list.current!.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
+  }, [store.kernels, store.kernel]);
   const most = Math.max(1e-9, ...store.kernels.map((kernel) => kernel.share));
   return html`<div class="wb-list" role="listbox" aria-label=${say.frame.kernels} tabindex="0" ref=${list}
+      onScroll=${() => { if (store.kernels.length) top.current = list.current!.scrollTop; }}
       aria-activedescendant=${store.kernel ? `wb-kernel-${store.kernel}` : undefined}>
     <div class="wb-heading" role="presentation" title=${say.frame.kernelsByShareHelp}>${say.frame.kernelsByShare}</div>
     ${store.kernels.length === 0 && html`<div class="wb-wait">${store.waiting || "…"}</div>`}
