@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 from typing import Any
 
 import pytest
@@ -19,6 +20,16 @@ OUTSIDE = """(box, among) => {
     return shown.map((one) => one.getBoundingClientRect())
         .filter((one) => one.left < held.left - 1 || one.right > held.right + 1).length;
 }"""
+
+ON_LINES = """pane => {
+    const boxes = [...pane.querySelectorAll(".wb-box > rect:first-of-type")].map((one) => one.getBoundingClientRect());
+    return [...pane.querySelectorAll(".wb-number")].filter((label) => {
+        const held = label.getBoundingClientRect();
+        return boxes.some((box) => held.left < box.right && held.right > box.left
+            && held.top < box.bottom && held.bottom > box.top);
+    }).map((label) => label.textContent);
+}"""
+"""The numbers of a graph that lie on a box."""
 
 ROOM = """one => {
     const pen = document.createElement("canvas").getContext("2d");
@@ -125,3 +136,16 @@ def test_numbers_of_arm_assembly_are_numbers(harness: Harness) -> None:
     expect(row).to_be_visible()
     expect(row.locator(".wb-t-com")).to_have_count(0)
     expect(row.locator(".wb-t-num").last).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [1400, 640])
+def test_the_numbers_of_boxes_lie_on_no_border(harness: Harness, width: int) -> None:
+    opened(harness, width, "A=fused.graph&B=asm.text&in=A")
+    pane = harness.page.get_by_role("region", name="pane A")
+    expect(pane.locator(".wb-number")).to_have_count(3)
+    assert pane.evaluate(ON_LINES) == []
+    for label, edge in product(pane.locator(".wb-number").all(), pane.locator(".wb-edge text").all()):
+        one, other = label.bounding_box(), edge.bounding_box()
+        assert one and other
+        apart = one["y"] >= other["y"] + other["height"] - 1 or other["y"] >= one["y"] + one["height"] - 1
+        assert apart or one["x"] >= other["x"] + other["width"] or other["x"] >= one["x"] + one["width"]

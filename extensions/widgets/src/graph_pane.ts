@@ -137,7 +137,7 @@ function Box({ store, at, box, look }: { store: WorkbenchStore; at: 0 | 1; box: 
       width=${Math.max(1, (box.width * look.value) / look.most)}><title>${told_as(store, number)}</title></rect>`}
     ${error && html`<text class="wb-error" x=${box.x + box.width / 2 + 4} y=${box.y + box.height / 2 - 2}>${error.right ? "" : "✗ "}${shortly(error.absolute)}</text>`}
     ${box.lines.map((line, i) => html`<text x=${box.x} y=${top + i * height}>${line}</text>`)}
-    ${number && html`<text class="wb-number" x=${box.x + box.width / 2 - 3} y=${box.y - box.height / 2 + 3}>${number}</text>`}
+    ${number && html`<text class="wb-number" x=${box.x - box.width / 2 + 3} y=${box.y - box.height / 2 - 3}>${number}</text>`}
   </g>`;
 }
 
