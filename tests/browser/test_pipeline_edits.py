@@ -13,6 +13,7 @@ import workbench as wb
 from tests.browser.harness import Harness
 from tests.ui.test_rebase import in_conflict
 from workbench import relay
+from workbench.driver.dropping import applicable_plan
 from workbench.ui.workbench import Workbench
 
 INPUTS = {"x": np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)}
@@ -454,12 +455,18 @@ def test_two_changes_are_undone_however_fast_it_is_asked_for(harness: Harness, s
 
 def test_what_does_not_apply_any_more_is_a_problem_and_is_dropped_with_a_button(harness: Harness) -> None:
     screen = in_conflict()
+    _, told = applicable_plan(screen.session)
+    assert told
     harness.show(screen)
     page = harness.page
+    page.get_by_role("button", name="Branches").click()
     page.get_by_role("button", name="Problems (1)").click()
     strip = page.get_by_role("contentinfo", name="Python, checks and problems")
     expect(strip).to_contain_text("E-EDIT-REBASE")
+    losses = strip.get_by_role("list", name="What does not apply").get_by_role("listitem")
+    expect(losses).to_have_text([f"{one.step}, {one.function}: {one.where}: {one.why}" for one in told])
     strip.get_by_role("button", name="Drop what does not apply").click()
     harness.push()
     expect(page.get_by_role("button", name="Problems")).to_be_disabled()
+    expect(page.get_by_role("button", name="Branches")).to_have_attribute("aria-expanded", "true")
     assert all(step.error is None for step in screen.session.steps)

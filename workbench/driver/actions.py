@@ -32,9 +32,9 @@ from .anchors import located
 from .contents import Contents, OfTheMoment
 from .history import Action, Stage, key_of
 from .native import compile_stage
-from .plan import IMPORT, CompilePlan, EditRow, PassRow, ProgramRef, ScheduleRow
+from .plan import IMPORT, CompilePlan, EditRow, PassRow, ProgramRef, ScheduleRow, TraceTail
 from .rebase import Rebased, RebaseError, rebase_text, second_of
-from .tails import rebase_tail, steps_of
+from .tails import moves_by_hand, rebase_tail, steps_of
 
 
 def import_action(module: IRModule, program: ProgramRef, origins: origin.OriginTable) -> Action:
@@ -192,9 +192,12 @@ class _Around:
                 raise WorkbenchError("E-KERNEL-UNKNOWN", f"there is no kernel {tail.at.name!r}", fix=known)
             for name in names:
                 report = second_of(name, "kernel", reports)
-                report = report or rebase_tail(tail, kernels[name], self._otherwise(stage), self.contents.guard)
-                reports.append(replace(report, part=part))
-            reports += [replace(lost, part=part)] if lost is not None else []
+                if report is None:
+                    report = rebase_tail(tail, kernels[name], self._otherwise(stage), self.contents.guard)
+                    reports.append(replace(report, part=part))
+                else:
+                    reports.append(_of_schedule(report, tail, part))
+            reports += [_of_schedule(lost, tail, part)] if lost is not None else []
         _refuse_lost(reports)
         return {report.name: report.result for report in reports}
 
@@ -240,6 +243,12 @@ def decides(instrument: PassInstrument) -> bool:
 def deciding() -> tuple[PassInstrument, ...]:
     """The instruments of the current context that decide which passes run."""
     return tuple(item for item in PassContext.current().instruments if decides(item))
+
+
+def _of_schedule(lost: Rebased, tail: TraceTail, part: int) -> Rebased:
+    """The report of a kernel on which nothing of a schedule can be done, with how much that is."""
+    moves = max(1, moves_by_hand(tail))
+    return replace(lost, part=part, moves=moves, dropped=tuple(replace(item, moves=moves) for item in lost.dropped))
 
 
 def _refuse_lost(reports: Sequence[Rebased]) -> None:

@@ -36,6 +36,8 @@ class Dropped:
 
     where: str
     why: str
+    moves: int = 1
+    """How many changes by hand it is: none for a step of a default schedule, all for a kernel that is not there."""
 
     def __str__(self) -> str:
         return f"{self.where}: {self.why}"
@@ -54,6 +56,8 @@ class Rebased:
     notes: tuple[str, ...] = ()
     part: int = 0
     """Which part of its row it is of; a part has several reports where its kernel has become several."""
+    moves: int | None = None
+    """How many steps of the schedule a person has done, those aside that only ask; None for an edited function."""
 
     def __str__(self) -> str:
         head = f"{self.name}: {len(self.applied)} of {len(self.applied) + len(self.dropped)} changes apply"
@@ -66,10 +70,9 @@ class RebaseError(WorkbenchError):
     def __init__(self, reports: Sequence[Rebased], where: str) -> None:
         """`reports` in the order of the parts of the row: names of kernels are counters, and change owners."""
         lost = [item for report in reports for item in report.dropped]
-        kept = sum(len(report.applied) for report in reports)
         super().__init__(
             CODE,
-            f"{len(lost)} of {len(lost) + kept} changes by hand do not apply to what comes before them now",
+            f"{_counted(reports)} do not apply to what comes before them now",
             where=where,
             found=_told(lost),
             fix='make the edit again, or drop what does not apply: s.rebase(keep="applicable")',
@@ -82,6 +85,28 @@ class RebaseError(WorkbenchError):
         if not self.where.startswith("step "):
             self.where = f"{where}, {self.where}" if self.where else where
         return self
+
+
+def _counted(reports: Sequence[Rebased]) -> str:
+    """What of that which a person did is lost, and of how much; a part is counted once, however many kernels it is of.
+
+    Steps of the default schedule beneath those of the person are told by themselves.
+    """
+    lost = made = beneath = 0
+    for part in dict.fromkeys(report.part for report in reports):
+        mine = [report for report in reports if report.part == part]
+        dropped = {item.where: item.moves for report in mine for item in report.dropped}
+        moves = [report.moves for report in mine if report.moves is not None]
+        edited = max(len(report.applied) + len(report.dropped) for report in mine)
+        made += max(moves) if moves else edited
+        lost += min(sum(dropped.values()), max(moves) if moves else edited)
+        beneath += sum(not count for count in dropped.values())
+    if all(report.moves is None for report in reports):
+        return f"{lost} of {made} changed places of this edit by hand"
+    steps = f"{lost} of {made} steps by hand" if lost else ""
+    above = "them" if lost else "those by hand"
+    default = f"{beneath} steps of the default schedule beneath {above}" if beneath else ""
+    return " and ".join(filter(None, [steps, default]))
 
 
 def _told(lost: Sequence[Dropped]) -> str:

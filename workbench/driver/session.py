@@ -35,7 +35,8 @@ from .as_python import to_python
 from .branches import Branches
 from .checking import BackgroundCheck
 from .debugging import debug
-from .edits import applicable, as_kernels, checked_row, require_change, rescheduled
+from .dropping import applicable_plan
+from .edits import as_kernels, checked_row, require_change, rescheduled
 from .first_run import SCHEDULED, require_harmless
 from .history import Action, History, Stage, Step
 from .layers import SessionLayer, layers_of
@@ -44,7 +45,6 @@ from .numerics.check import check_numerics
 from .plan import CompilePlan, EditRow, PassRow, ScheduleRow
 from .progress import with_progress
 from .provenance import became, origins
-from .rebase import RebaseError
 from .reloading import of_now
 from .run_profile import RunProfile, profile_run
 from .saving import save
@@ -344,16 +344,7 @@ class Session(Value):
         """
         if not isinstance(keep, str) or keep != "applicable":
             raise WorkbenchError("E-REBASE-KEEP", f"nothing is kept as {keep!r}", expected='"applicable"')
-        made = self
-        for _ in range(len(self)):
-            stopped = next((step for step in map(made.step, range(len(made))) if step.error is not None), None)
-            if stopped is None or not isinstance(stopped.error, RebaseError):
-                return made
-            index = made.labels.index(stopped.label)
-            edit, reports = made.plan.rows[index - 1], stopped.error.reports
-            row = applicable(edit, reports, stopped.stage, self.history.contents, self.target)
-            made = made._with(made.plan.without(index) if row is None else made.plan.with_row(index, row))
-        return made
+        return self._with(applicable_plan(self)[0])
 
     # --- looking inside a step ---
 

@@ -12,6 +12,7 @@ from ..core.errors import WorkbenchError
 from ..lower.kept import kept
 from ..lower.kernel import Kernel
 from ..lower.provider import Provider
+from ..schedule.moves import asks
 from ..schedule.rebase import replay_tail
 from ..schedule.schedule import Schedule
 from ..schedule.trace import Step, Trace
@@ -78,6 +79,11 @@ def _bare(function: PrimFunc) -> PrimFunc:
     return function.replace(attrs=type(function.attrs)(kept))
 
 
+def moves_by_hand(tail: TraceTail) -> int:
+    """How many steps a person has done after the default's; what only asks is none."""
+    return sum(not asks(step) for step in steps_of(tail.trace)[tail.shared :])
+
+
 def rebase_tail(tail: TraceTail, kernel: Kernel, provider: Provider, guard: Guard | None = None) -> Rebased:
     """The steps after the default's, on today's default where that has the same primitives in order.
 
@@ -95,12 +101,20 @@ def rebase_tail(tail: TraceTail, kernel: Kernel, provider: Provider, guard: Guar
         if [step.primitive for step in known] == [step.primitive for step in today] and [
             len(step.results) for step in known
         ] == [len(step.results) for step in today]:
-            return _report(kernel, replay_tail(steps, tail.shared, default, kept(kernel).carry_out), ())
+            return _report(kernel, tail, replay_tail(steps, tail.shared, default, kept(kernel).carry_out), ())
         notes = ("the default schedule is another one now: all steps are done on the bare kernel",)
-    return _report(kernel, replay_tail(steps, 0, kept(kernel).bare(), kept(kernel).carry_out), notes)
+    return _report(kernel, tail, replay_tail(steps, 0, kept(kernel).bare(), kept(kernel).carry_out), notes)
 
 
-def _report(kernel: Kernel, found: Any, notes: tuple[str, ...]) -> Rebased:
+def _report(kernel: Kernel, tail: TraceTail, found: Any, notes: tuple[str, ...]) -> Rebased:
     kept(kernel).tell(found.schedule.state)
-    dropped = tuple(Dropped(f"step {item.number}, {item.step.line()[:SHORT]}", item.reason) for item in found.dropped)
-    return Rebased(kernel.name, found.schedule, tuple(map(str, found.applied)), dropped, notes)
+    dropped = tuple(
+        Dropped(
+            f"step {item.number}, {item.step.line()[:SHORT]}",
+            item.reason,
+            int(item.number > tail.shared and not asks(item.step)),
+        )
+        for item in found.dropped
+    )
+    applied = tuple(map(str, found.applied))
+    return Rebased(kernel.name, found.schedule, applied, dropped, notes, moves=moves_by_hand(tail))

@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from workbench.driver.difference import Difference
+from workbench.driver.dropping import Loss
 from workbench.views.schema import (
     Chunk,
     PipelineView,
@@ -77,6 +78,10 @@ class EditableModel(PipelineModel, Protocol):
 
     def switched_on(self, step: str) -> tuple[EditableModel, str]:
         """With a step again that was left out."""
+        ...
+
+    def losses(self) -> tuple[Loss, ...]:
+        """The parts of edits that `rebased` is without, each with its reason."""
         ...
 
     def rebased(self) -> tuple[EditableModel, str]:

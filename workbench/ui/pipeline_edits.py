@@ -19,6 +19,8 @@ from workbench.views.schema import ErrorView
 
 TEXT_LIMIT: Final = 2_000_000
 """Characters of an edited text that the screen takes."""
+_LOSSES: Final = 60
+"""Parts of edits listed that do not apply."""
 
 
 def plan(steps: Iterable[tuple[str, str, bool]]) -> str:
@@ -71,6 +73,7 @@ class Edits:
             "edit": self._seen(self._edit),
             "without": self._seen(self._without),
             "switch_on": self._seen(self._switch_on),
+            "losses": self._losses,
             "rebase": self._seen(self._rebase),
             "insert": self._seen(self._insert),
             "pass_form": self._pass_form,
@@ -173,6 +176,12 @@ class Edits:
 
     def _switch_on(self, args: dict[str, Any]) -> Answer:
         return self._made(self._model().switched_on(argument(args, "step", str)))
+
+    def _losses(self, args: dict[str, Any]) -> Answer:
+        """What `rebase` would drop, each part with its place and the reason; the first of them where they are many."""
+        losses = self._model().losses()
+        rows = [[f"{one.step}, {one.function}", one.where, one.why] for one in losses[:_LOSSES]]
+        return Answer("", {"rows": rows, "more": len(losses) - len(rows)})
 
     def _rebase(self, args: dict[str, Any]) -> Answer:
         return self._made(self._model().rebased())

@@ -13,6 +13,7 @@ from ..core.errors import WorkbenchError
 from ..core.line_diff import line_hunks
 from ..core.transform import PASSES, Pass, defined_in
 from ..driver.difference import Difference, step_difference
+from ..driver.dropping import Loss, applicable_plan
 from ..driver.history import identities
 from ..driver.plan import PassRow
 from ..driver.rewrites import Names, rewrite_shown
@@ -258,6 +259,10 @@ class SessionModel:
             raise WorkbenchError("E-STEP-RUNS", f"{label} is not left out", expected="a step that was left out")
         made, call = lefts.running_again(self.session, entry)
         return SessionModel(made, lefts.put_back(self.left_out, entry)), call
+
+    def losses(self) -> tuple[Loss, ...]:
+        """The parts of edits that `rebased` is without."""
+        return applicable_plan(self.session)[1]
 
     def rebased(self) -> tuple[SessionModel, str]:
         """The session without the parts of edits that do not apply to what comes before them now."""

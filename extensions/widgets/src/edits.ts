@@ -1,4 +1,5 @@
 // Changing a pipeline: a function's text after a step, the list of passes, undo and redo.
+import { useEffect } from "preact/hooks";
 import { Editor } from "./editor";
 import { Form } from "./form";
 import { Problem, asking, html } from "./parts";
@@ -54,8 +55,17 @@ export function StepButtons({ store }: { store: PipelineStore }) {
 
 /** Why a step failed, and what can be done about it from here. */
 export function Failure({ store, error }: { store: PipelineStore; error: ErrorView }) {
-  return html`<${Problem} error=${error} />${error.code === "E-EDIT-REBASE" && store.view?.editable && html`<div class="wb-edit-head">
-    <button class="wb-button" ...${asking(store, say.changes.rebaseHelp, () => void store.rebase())}>${say.changes.rebase}</button></div>`}`;
+  return html`<${Problem} error=${error} />${error.code === "E-EDIT-REBASE" && store.view?.editable && html`<${Losses} store=${store} />`}`;
+}
+
+/** What does not apply of changes by hand, and why; then the button that drops it. */
+function Losses({ store }: { store: PipelineStore }) {
+  useEffect(() => void store.loadLosses(), [store.view]);
+  const found = store.losses;
+  return html`<div class="wb-losses">
+    <button class="wb-button" ...${asking(store, say.changes.rebaseHelp, () => void store.rebase())}>${say.changes.rebase}</button>
+    ${found ? html`<ul aria-label=${say.changes.losses}>${found.rows.map(([place, what, why]) => html`<li>${place}: <code>${what}</code>: ${why}</li>`)}
+      ${found.more > 0 && html`<li>${say.changes.lossesMore(found.more)}</li>`}</ul>` : html`<div class="wb-wait">…</div>`}</div>`;
 }
 
 /** The passes that can be put in after the selected step. */

@@ -123,6 +123,7 @@ export class PipelineStore extends BaseStore {
     const view = reply.view as PipelineView;
     const known = new Set(view.steps.map((step) => step.id));
     this.generation++;
+    this.losses = null;
     this.steps.clear();
     this.rewrites.clear();
     this.kindsOf.clear();
@@ -313,6 +314,13 @@ export class PipelineStore extends BaseStore {
   get failure(): ErrorView | null {
     return this.view?.steps.find((step) => step.error)?.error ?? null;
   }
+
+  /** What `rebase` would drop: place, part and reason; null until it is here. */
+  losses: { rows: [string, string, string][]; more: number } | null = null;
+  loadLosses = (): Promise<void> => this.attempt(async () => {
+    const losses = (await this.connection.request("losses", {}, "losses")).view as PipelineStore["losses"];
+    this.set(() => (this.losses = losses));
+  });
 
   /** Go on without the parts of edits that do not apply any more. */
   rebase = (): Promise<void> => this.change("rebase", {});

@@ -1,5 +1,5 @@
 // Below the panes: the Python that did what was done, the checks of every step, what went wrong.  Closed: the last line.
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { ChecksPane } from "./checks_pane";
 import { Failure } from "./edits";
 import { TABS } from "./extras";
@@ -14,7 +14,12 @@ export function Strip({ store }: { store: WorkbenchStore }) {
   const failure = store.steps.failure;
   const problems = (problem ? 1 : 0) + (failure ? 1 : 0);
   const wrong = [...store.steps.badges.values()].filter((badge) => badge.verdict === "wrong" || badge.verdict === "failed").length;
-  const turn = (what: WorkbenchStore["strip"]) => store.set(() => (store.strip = store.strip === what ? "" : what));
+  const before = useRef<WorkbenchStore["strip"]>("");
+  const turn = (what: WorkbenchStore["strip"]) => store.set(() => {
+    if (what === "problem") before.current = store.strip === what ? "" : store.strip;
+    store.strip = store.strip === what ? "" : what;
+  });
+  useEffect(() => { if (store.strip === "problem" && problems === 0) store.set(() => (store.strip = before.current)); }, [problems]);
   return html`<footer class=${`wb-strip ${store.strip ? `wb-strip-open wb-strip-${store.strip}` : ""}`} aria-label=${say.frame.strip}>
     <div class="wb-strip-head">
       <span class="wb-group">

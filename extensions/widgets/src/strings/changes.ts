@@ -1,5 +1,5 @@
 // Texts of differences, rewrites, edits of programs and passes, saved changes and their restoring.
-import { plural } from "./common";
+import { number, plural } from "./common";
 
 export const changes = {
   addPass: "Add a pass",
@@ -57,6 +57,8 @@ export const changes = {
   preview: "Preview",
   previewHelp: "Show what it would do, without doing it",
   programText: "The program's text",
+  losses: "What does not apply",
+  lossesMore: (count: number) => `and ${number(count)} more`,
   rebase: "Drop what does not apply",
   rebaseHelp: "Go on without the parts of changes by hand that do not apply to what comes before them now; Undo brings them back",
   redo: "Redo",
