@@ -83,3 +83,38 @@ def test_the_kernel_read_stays_the_convolution_when_its_clip_leaves_it(harness: 
     page.get_by_role("button", name="Leave out").click()
     harness.push()
     expect(kernel).to_have_value("fused_nn_conv2d")
+
+
+def edited(session: wb.Session, limit: float) -> wb.Session:
+    """With the first clip at another limit."""
+    return session.edit(relay=re.sub(r"a_max=[\d.]+", f"a_max={limit}", session.relay.script(), count=1))
+
+
+def test_a_chosen_branch_stays_whatever_is_changed_until_it_is_gone(harness: Harness) -> None:
+    """The next change put the branch before that change in its place."""
+    session = wb.open(clipped(6.0))
+    one, two, three = (edited(session, limit) for limit in (1.0, 2.0, 3.0))
+    kernel = two.kernels[0]
+    pane = comparing(harness, one, two, kernel)
+    screen = harness.screen
+    assert isinstance(screen, Workbench)
+    beside = pane.get_by_role("combobox", name="Branch to compare with")
+    expect(beside).to_have_value("1")
+    shown = pane.page.get_by_role("combobox", name="Branch", exact=True)
+    for number, other in ((3, three), (4, edited(session, 4.0))):
+        screen.session = other
+        harness.push()
+        expect(shown).to_have_value(str(number))
+        expect(beside).to_have_value("1")
+        expect(pane.locator(".wb-diff")).to_contain_text("a_max=1")
+    pane.page.get_by_role("button", name="Branches").click()
+    whole = pane.page.get_by_role("combobox", name="Branch beside the one shown")
+    expect(whole).to_have_value("1")
+    whole.select_option("2")
+    expect(beside).to_have_value("2")
+    screen.session = wb.open(clipped(5.0))
+    harness.push()
+    expect(pane.get_by_text("The chosen branch is gone: it was of another program.")).to_be_visible()
+    expect(beside).to_have_value("0")
+    beside.select_option("0")
+    expect(pane.get_by_text("The chosen branch is gone")).to_have_count(0)

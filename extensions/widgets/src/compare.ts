@@ -19,7 +19,9 @@ export function ComparePane({ store, layer }: { store: WorkbenchStore; layer: st
     <div class="wb-edit-head">
       <label>${say.changes.before} <select class="wb-select" aria-label=${say.changes.branchBeside} value=${String(other)}
         onChange=${(event: Event) => store.compareWith(Number((event.target as HTMLSelectElement).value))}>
+        ${branches.every(([number]) => number !== other) && html`<option value=${String(other)}>${other}</option>`}
         ${branches.map(([number, told]) => html`<option value=${String(number)}>${number}: ${told}</option>`)}</select></label>
+      ${store.choice === "gone" && html`<span class="wb-muted">${say.changes.branchGone}</span>`}
       ${found && html`<span class="wb-muted">${say.changes.lessAndMore(found.view.removed, found.view.added)}</span>`}
       ${beside && beside !== store.kernel && html`<code class="wb-muted">${beside}</code>`}
       ${beside === "" && html`<span class="wb-muted">${say.changes.noKernelBeside}</span>`}

@@ -35,7 +35,7 @@ export const TABS: Tab[] = [
   },
   {
     name: "branches", title: say.frame_a.tabs.branches, help: say.frame_a.tabsHelp.branches, shown: (store) => store.layer("relay") !== undefined,
-    pane: (store) => html`<${BranchesPane} store=${store.extras.share} branches=${store.view?.branches ?? []} here=${store.view?.branch ?? 0} against=${store.against} />`,
+    pane: (store) => html`<${BranchesPane} store=${store.extras.share} branches=${store.view?.branches ?? []} here=${store.view?.branch ?? 0} against=${store.against} choose=${(number: number) => store.compareWith(number)} />`,
   },
   {
     name: "views", title: say.frame_a.tabs.views, help: say.frame_a.tabsHelp.views, shown: () => true,

@@ -32,8 +32,10 @@ export abstract class Fetching extends BaseStore {
   focused: 0 | 1 = 0;
   /** Whether lines of assembly and LLVM are shown that say nothing of what is computed. */
   everyLine = false;
-  /** The branch that panes compare with: the one shown before this one. */
+  /** The branch that panes compare with: the one shown before this one, or the one that the person chose. */
   against = 0;
+  /** Whether the person chose it: then it stays, and "gone" once it was of another program. */
+  choice: "" | "made" | "gone" = "";
   /** The focused pane has the whole width. */
   alone = false;
   waiting = "";

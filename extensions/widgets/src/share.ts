@@ -93,14 +93,14 @@ export function SharePane({ store, title }: { store: ShareStore; title: string }
   </div>`;
 }
 
-export function BranchesPane({ store, branches, here, against }: { store: ShareStore; branches: [number, string][]; here: number; against: number }) {
+export function BranchesPane({ store, branches, here, against, choose }: { store: ShareStore; branches: [number, string][]; here: number; against: number; choose: (number: number) => void }) {
   useStore(store);
   const chosen = { current: against };
   const whole = store.whole;
   return html`<div class="wb-values" role="group" aria-label=${say.frame.branches}>
     <div class="wb-values-head">
       <label>${say.frame.branchBeside(here)} <select class="wb-select" aria-label=${say.frame.branchBesideField} ref=${(list: HTMLSelectElement | null) => { if (list) chosen.current = Number(list.value); }}
-        onChange=${(event: Event) => { chosen.current = Number((event.target as HTMLSelectElement).value); }}>${branches.filter(([number]) => number !== here).map(([number, told]) =>
+        onChange=${(event: Event) => choose(Number((event.target as HTMLSelectElement).value))}>${branches.filter(([number]) => number !== here).map(([number, told]) =>
           html`<option value=${String(number)} selected=${number === against}>${number}: ${told}</option>`)}</select></label>
       <button class="wb-button" disabled=${store.working !== "" || branches.length < 2} title=${say.frame.compareWholesHelp} onClick=${() => void store.compare(chosen.current)}>${say.frame.compareWholes}</button>
       <span class="wb-muted" role="status">${store.working || (branches.length < 2 ? say.frame.oneBranch : "")}</span>

@@ -71,6 +71,7 @@ export class WorkbenchStore extends TextEditing {
       this.forgetOrigins();
       this.measured.clear(); // another program, whose branches and kernels may be called the same
       this.against = 0;
+      this.choice = this.choice && "gone";
     }
     for (const native of this.natives.values()) native.close();
     this.natives.clear();
@@ -80,7 +81,7 @@ export class WorkbenchStore extends TextEditing {
     this.tools.clear();
     this.place = this.remarks = null;
     this.python = "";
-    if (this.view?.subject === view.subject && this.view.branch !== view.branch) this.against = this.view.branch;
+    if (this.view?.subject === view.subject && this.view.branch !== view.branch && this.choice !== "made") this.against = this.view.branch;
     void this.checking?.ask();
     this.extras.exercise.follow();
     this.set(() => {
@@ -319,7 +320,7 @@ export class WorkbenchStore extends TextEditing {
   });
 
   compareWith(number: number): void {
-    this.set(() => { this.against = number; this.compared.clear(); });
+    this.set(() => { this.against = number; this.choice = "made"; this.compared.clear(); });
     this.load();
   }
 

@@ -13,6 +13,7 @@ export const changes = {
   before: "before",
   beforeAndAfter: "The program before and after",
   branchBeside: "Branch to compare with",
+  branchGone: "The chosen branch is gone: it was of another program.",
   changed: "changed; the steps after this one run again",
   choosePass: "choose a pass …",
   closeEditorHelp: "Look at the step; a changed text is kept as a draft (Esc)",
