@@ -15,6 +15,7 @@ import workbench as wb
 from tests.driver.programs import small_inputs, small_model, small_session
 from workbench import WorkbenchError, te
 from workbench.core.equal import same
+from workbench.driver.layers import lacks_onnx
 
 
 @pytest.fixture(scope="module")
@@ -260,3 +261,16 @@ def test_other_json_is_no_session(tmp_path: Path) -> None:
     with pytest.raises(WorkbenchError) as caught:
         wb.open(str(path))
     assert caught.value.code == "E-IMPORT-NOT-ONNX"
+
+
+@pytest.mark.parametrize("as_file", [True, False])
+def test_a_saved_session_of_a_model_has_no_onnx_layer_and_knows_it(as_file: bool, tmp_path: Path) -> None:
+    """One of a model in memory had the layer, with no node in it."""
+    model = small_model()
+    path = tmp_path / "model.onnx"
+    path.write_bytes(model.SerializeToString())
+    session = wb.open(str(path) if as_file else model)
+    assert session.layers[0].name == "onnx" and not lacks_onnx(session.plan.program)
+    session.save(str(tmp_path / "session.wb"))
+    again = wb.open(str(tmp_path / "session.wb"))
+    assert again.layers[0].name == "relay" and lacks_onnx(again.plan.program)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from ..core.origin import ImportedFrom
 from ..core.reliance import moment
 from ..relay.ir import expr as r
-from .plan import EditRow, PassRow, PassSettings, Row, ScheduleRow, default_rows
+from .plan import ONNX_MODEL, EditRow, PassRow, PassSettings, ProgramRef, Row, ScheduleRow, default_rows
 
 if TYPE_CHECKING:
     from .history import Step
@@ -73,11 +73,21 @@ class SessionLayer:
 def layers_of(session: Session) -> tuple[SessionLayer, ...]:
     """The layers of a session, as far as it is computed."""
     plan = session.plan
-    placed = _placed(plan.level, plan.program.from_onnx, plan.rows)
-    default = _default(plan.level, plan.program.from_onnx, plan.settings, moment())
+    placed = _placed(plan.level, _from_onnx(plan.program), plan.rows)
+    default = _default(plan.level, _from_onnx(plan.program), plan.settings, moment())
     known = session.history.computed(session.actions)
     names = [name for name in TITLES if name in placed or name in ("schedule", "asm")]
     return tuple(_layer(session, name, placed, default, known) for name in names)
+
+
+def _from_onnx(program: ProgramRef) -> bool:
+    """Whether the nodes of a model of ONNX are here that it was imported from."""
+    return program.file or (program.source == ONNX_MODEL and not program.saved)
+
+
+def lacks_onnx(program: ProgramRef) -> bool:
+    """Whether it was imported from a model of ONNX whose nodes are not here any more."""
+    return program.saved and (program.source == ONNX_MODEL or program.source.endswith(".onnx"))
 
 
 Placed = dict[str, list[tuple[int, Row | None]]]

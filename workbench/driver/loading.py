@@ -95,7 +95,7 @@ def load(path: str, allow_extern: Sequence[str] = ()) -> Session:
         module = module.with_attr(key, value)
     _require_names(module)
     note_by_hand(_by_hand(module, document))
-    program = ProgramRef(document["source"], module.fingerprint())
+    program = ProgramRef(document["source"], module.fingerprint(), saved=True)
     root = import_action(module, program, origins)
     settings = settings_from(document.get("settings"))
     settings.warn_unheard("a saved session")

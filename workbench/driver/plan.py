@@ -109,16 +109,13 @@ class ProgramRef:
     """Inputs whose values the program is specialised for."""
     params: tuple[str, ...] = ()
     """Parameters to which arrays were bound as it was opened."""
+    saved: bool = field(default=False, compare=False)
+    """Whether it comes from a saved session, which holds the imported program and nothing of the model's file."""
 
     @property
     def file(self) -> bool:
         """Whether it was opened from a file."""
         return bool(self.path)
-
-    @property
-    def from_onnx(self) -> bool:
-        """Whether it was imported from a model of ONNX."""
-        return self.file or self.source == ONNX_MODEL
 
 
 # --- rows ---------------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from workbench.core.errors import WorkbenchError
 from workbench.core.interrupts import interrupts_held
 from workbench.driver.given_inputs import drawn_inputs
 from workbench.driver.history import identities
+from workbench.driver.layers import lacks_onnx
 from workbench.driver.measure import measure_kernel
 from workbench.driver.session import Session
 from workbench.ui.ablation import ablation_commands
@@ -336,6 +337,7 @@ class Workbench(Screen):
         subject = identities(self._model.session.actions)[0]  # what branches and kernels are of
         told = {**view.to_json(), **facts, **self._branches.facts(), **self._changes.facts()}
         trouble = self._editors.trouble
+        told |= {"no_onnx": say.session.no_onnx if lacks_onnx(self._model.session.plan.program) else ""}
         told |= {"calls": self._steps.edits.calls, "trouble": trouble.to_json() if trouble is not None else None}
         return Answer(view.state, {**told, "start": start, "subject": subject, "exercise": self._exercise.title})
 

@@ -16,6 +16,7 @@ export function Ladder({ store }: { store: WorkbenchStore }) {
         return html`<dt><button class="wb-link" disabled=${lit === 0} onClick=${() => store.show(layer.name, true)}>${layer.title}</button></dt>
           <dd>${lit > 0 ? told(store, layer.name, lit) : untold(store, layer)}</dd>`;
       })}</dl>`}
+    ${store.view?.no_onnx && html`<p class="wb-muted">${store.view.no_onnx}</p>`}
     <${Calls} store=${store} />
     <${Explained} store=${store} />
     ${store.place && html`<${Place} store=${store} place=${store.place} />`}

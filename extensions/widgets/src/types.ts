@@ -87,6 +87,8 @@ export interface WorkbenchView {
   changes: ChangesView;
   /** The exercise's title, where there is one. */
   exercise: string;
+  /** Why there is no layer of the model's file, where it was imported from one. */
+  no_onnx?: string;
   /** Why the session could not follow what a cell did. */
   trouble: ErrorView | null;
 }

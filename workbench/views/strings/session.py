@@ -34,6 +34,8 @@ class Session:
         passes = "" if changed is None else f"{changed} changed the program, "
         return f"{passes}{self.milliseconds(time)}{', changed by hand' if by_hand else ''}"
 
+    no_onnx = "No ONNX layer: a saved session holds the imported program, not the model that it was imported from."
+
     # errors, traces, breakpoints
     error_fields = {"where": "where", "found": "found", "expected": "expected", "fix": "fix", "kept": "kept"}
     further_rows = "... further rows"
