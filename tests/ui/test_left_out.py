@@ -243,7 +243,7 @@ def test_the_one_that_was_meant_is_switched_on_where_the_model_is_another(
             assert ask(opened, "open")["changes"]["offer"]["count"] == 4
             ask(opened, "changes.restore")
         alike.append(listed(opened))
-    assert alike[0] == alike[1] and sum(name == "-FoldConstant" for name in alike[0]) == 2
+    assert alike[0] == alike[1] and sum(name.startswith("-FoldConstant") for name in alike[0]) == 2
 
 
 def test_a_pass_whose_cell_was_run_again_comes_back_as_its_python_says(screen: Workbench) -> None:
@@ -311,3 +311,16 @@ def test_a_pass_that_only_moved_is_not_left_out(screen: Workbench) -> None:
     assert missing(began, renewed.plan.rows) == missing(renewed.plan.rows, began) == ()
     (lacking,) = missing(began, moved.without("SimplifyExpr").plan.rows)
     assert lacking.row.name == "SimplifyExpr"
+
+
+def test_edits_that_are_left_out_are_told_apart() -> None:
+    """Each was called Edit, and so was what a command on one of them was refused for."""
+    screen = Workbench(wb.open(small_model()))
+    for step, old, new in (("FuseOps", "R.nn.relu", "R.tanh"), ("Edit", "R.tanh", "R.nn.relu")):
+        text = screen.session[step].program["main"].script()
+        assert old in text
+        ask(screen, "pipeline.edit", step=step_id(screen, step), function="main", text=text.replace(old, new))
+    leave_out(screen, "Edit#2", "Edit")
+    assert [name for name in listed(screen) if name.startswith("-")] == ["-Edit", "-Edit#2"]
+    error = screen.ask("pipeline.step", step=step_id(screen, "-Edit#2")).content["err"]
+    assert error["code"] == "E-STEP-LEFT-OUT" and error["message"] == "Edit#2 is left out"

@@ -74,8 +74,8 @@ class SessionModel:
         """The list of steps."""
         eager = runs_graph_passes(self.session)
         steps = tuple(
-            self._summary(entry, eager) if isinstance(entry, int) else _left_out_summary(identity, entry)
-            for identity, entry in self._outline()
+            self._summary(entry, eager) if isinstance(entry, int) else _left_out_summary(identity, name, entry)
+            for (identity, entry), (_, name, _) in zip(self._outline(), self.names(), strict=True)
         )
         known = self.session.history.computed(self.session.actions)
         state = f"{identities(self.session.actions)[-1]}-{known[-1].state}" if known else ""
@@ -138,8 +138,9 @@ class SessionModel:
         if isinstance(entry, int):
             return self.session.labels[entry], self.session.step(entry)
         if entry is not None:
+            name = next(name for one, name, _ in self.names() if one == identity)
             raise WorkbenchError(
-                "E-STEP-LEFT-OUT", f"{entry.row.name} is left out", expected="a step that runs",
+                "E-STEP-LEFT-OUT", f"{name} is left out", expected="a step that runs",
                 fix="switch it on again", kept="the session as it was",
             )  # fmt: skip
         raise WorkbenchError("E-STEP-UNKNOWN", "there is no such step in this session", found=repr(identity)[:60])
@@ -328,11 +329,11 @@ class SessionModel:
         return self._lines[step.state]
 
 
-def _left_out_summary(identity: str, entry: LeftOut) -> StepSummary:
+def _left_out_summary(identity: str, name: str, entry: LeftOut) -> StepSummary:
     """A step that does not run."""
     row = entry.row
     kind: Any = _KINDS.get(row.kind, row.level)
-    return StepSummary(identity, row.name, kind, False, 0.0, 0, 0, note=say.pipeline.left_out, left_out=True)
+    return StepSummary(identity, name, kind, False, 0.0, 0, 0, note=say.pipeline.left_out, left_out=True)
 
 
 def passes_for(level: str) -> tuple[str, ...]:
