@@ -12,8 +12,9 @@ around tells apart has no counterpart.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Hashable, Sequence
+from typing import Final
 
 from ..core.node import Node, children, post_order
 from ..relay.ir import expr as r
@@ -25,19 +26,20 @@ Users = tuple[tuple[int, int], ...]
 """(position of a user, place of the operand) for all users of an expression."""
 
 
-def parts(function: r.Expr) -> tuple[list[Node], dict[int, int]]:
-    """The expressions of a function, operands first, and the position of each by its identity.
+VALUES: Final = (r.Constant, r.GlobalVar, r.Constructor)
+"""What is nothing but its value: of one value they are one, since whether they are one object no text says."""
 
-    Constants of one value are one: whether they are one object or several is nothing that a text says.
-    """
+
+def parts(function: r.Expr) -> tuple[list[Node], dict[int, int]]:
+    """The expressions of a function, operands first, each of `VALUES` once; and the position of each by identity."""
     nodes: list[Node] = []
     positions: dict[int, int] = {}
-    constants: dict[Hashable, int] = {}
+    values: dict[Hashable, int] = {}
     for node in post_order(function):
         if isinstance(node, (r.Expr, r.Clause)):
             place = len(nodes)
-            if isinstance(node, r.Constant):
-                place = constants.setdefault(reattach.own_key(node), place)
+            if isinstance(node, VALUES):
+                place = values.setdefault(reattach.own_key(node), place)
             if place == len(nodes):
                 nodes.append(node)
             positions[id(node)] = place
@@ -78,12 +80,12 @@ class _Graph:
         return [position if scope < 0 else scope for position, scope in enumerate(found)]
 
     def shape(self) -> list[tuple[int, Hashable]]:
-        """The expressions but constants, each with its operands by their rank here; leaves are what they are."""
+        """The expressions but `VALUES`, each with its operands by their rank here; leaves are what they are."""
         ranks: dict[int, Hashable] = {}
         found: list[tuple[int, Hashable]] = []
         for position, node in enumerate(self.nodes):
             own = reattach.own_key(node) if isinstance(node, LEAVES) else type(node).__name__
-            if isinstance(node, r.Constant):
+            if isinstance(node, VALUES):
                 ranks[position] = own
             else:
                 ranks[position] = len(found)
@@ -125,6 +127,8 @@ class _Graph:
 
 def _kind(node: Node) -> Hashable:
     """What an expression is, without its parameters."""
+    if isinstance(node, VALUES):
+        return reattach.own_key(node)
     named = isinstance(node, r.Call) and isinstance(node.op, Operator)
     return (type(node).__name__, node.op.name if named else "")  # type: ignore[union-attr]
 
@@ -157,6 +161,7 @@ class _Search:
         self._spread(self.new.kind, self.old.kind)
         self._only_in_scope()
         self._spread(self.new.own, self.old.own)
+        self._twins()
         if len(self.partner) == min(len(self.new.nodes), len(self.old.nodes)):
             return
         for one, other in likely():
@@ -166,19 +171,28 @@ class _Search:
         self._spread(self.new.own, self.old.own)
 
     def _pair(self, one: int, other: int) -> bool:
-        if one in self.partner or other in self.taken or type(self.new.nodes[one]) is not type(self.old.nodes[other]):
+        mine, theirs = self.new.nodes[one], self.old.nodes[other]
+        if one in self.partner or other in self.taken or type(mine) is not type(theirs):
+            return False
+        if isinstance(mine, VALUES) and self.new.own[one] != self.old.own[other]:
             return False
         self.partner[one] = other
         self.taken.add(other)
         return True
 
     def _by_place(self) -> None:
-        """Pair by place where the graphs differ only in what their expressions are, unless a pair found denies it."""
+        """Pair by place where the graphs differ only in what their expressions are.
+
+        Not where a pair found denies it, or where what stands at one place now stood at another before: one that is
+        left out and one that is put in elsewhere give the same shape.
+        """
         mine, theirs = self.new.shape(), self.old.shape()
         if [look for _, look in mine] != [look for _, look in theirs]:
             return
         places = {one: other for (one, _), (other, _) in zip(mine, theirs, strict=True)}
-        if all(places.get(one, other) == other for one, other in self.partner.items()):
+        changed = sum(self.new.own[one] != self.old.own[other] for one, other in places.items())
+        moved = changed - (Counter(self.new.own) - Counter(self.old.own)).total()
+        if moved == 0 and all(places.get(one, other) == other for one, other in self.partner.items()):
             for one, other in places.items():
                 self._pair(one, other)
 
@@ -222,6 +236,22 @@ class _Search:
             return False
         other = known.get((ours[position], tuple(self.partner.get(operand, -1) for operand in below)), -1)
         return other >= 0 and self._pair(position, other)
+
+    def _twins(self) -> None:
+        """Pair, in order, those that are the same on the same operands, as many as were: which is which matters not."""
+        found = True
+        while found:
+            mine, theirs = defaultdict[Hashable, list[int]](list), defaultdict[Hashable, list[int]](list)
+            for at, below in enumerate(self.new.operands):
+                if at not in self.partner and below and all(operand in self.partner for operand in below):
+                    mine[self.new.own[at], tuple(self.partner[operand] for operand in below)].append(at)
+            for at, below in enumerate(self.old.operands):
+                if at not in self.taken and below:
+                    theirs[self.old.own[at], below].append(at)
+            alike = [(places, theirs[key]) for key, places in mine.items() if len(places) == len(theirs[key])]
+            found = any([self._pair(*pair) for both in alike for pair in zip(*both, strict=True)])
+            if found:
+                self._spread(self.new.own, self.old.own)
 
     def _by_own_operand(self, position: int, ours: Sequence[Hashable], theirs: Sequence[Hashable]) -> bool:
         """Pair the only readers of what is paired: a layer is known by its weights.

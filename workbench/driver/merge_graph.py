@@ -19,10 +19,10 @@ from ..core.node import Node, children, rewrite
 from ..relay.ir import expr as r
 from ..relay.ir.operator import Operator
 from . import reattach
-from .counterparts import counterparts, parts
+from .counterparts import VALUES, counterparts, parts
 
-Label = int | tuple[str, int]
-"""The position of an expression in `before`; else the version and the position there."""
+Label = int | tuple[str, Hashable]
+"""The position of an expression in `before`; else the version and the position there; of `VALUES`, what they are."""
 Change = tuple[Label | str, int]
 """An expression and the place of its operand that is another; or one of the marks below."""
 _OWN: Final = -1
@@ -30,6 +30,7 @@ _OWN: Final = -1
 _ALL: Final = -2
 """The expression has more or fewer operands."""
 _ROOT: Final = "the result"
+_VALUE: Final = "value"
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,8 @@ def merge_graph(before: r.Expr, after: r.Expr, now: r.Expr) -> MergedGraph:
     theirs = _version(now, counterparts(now, before), "now")
     merge = _Merge(base, mine, theirs)
     merge.run()
+    if merge.has_cycle():
+        merge.lose("what it is to read reads it now")
     return MergedGraph(merge.built(), tuple(merge.applied.values()), tuple(merge.dropped.values()), len(merge.made))
 
 
@@ -82,17 +85,27 @@ def _operands(node: Node) -> list[Node]:
 
 def _version(function: r.Expr, counterparts: dict[int, int], name: str) -> _Version:
     nodes, positions = parts(function)
-    if name == "before":
-        labels: dict[int, Label] = dict(positions)
-    else:
-        labels = {identity: counterparts.get(identity, (name, at)) for identity, at in positions.items()}
+    of_position: list[Label] = []
+    for at, node in enumerate(nodes):
+        known: Label = at if name == "before" else counterparts.get(id(node), (name, at))
+        of_position.append((_VALUE, reattach.own_key(node)) if isinstance(node, VALUES) else known)
+    labels = {identity: of_position[at] for identity, at in positions.items()}
     made = _Version()
     for node in nodes:
-        label = labels[id(node)]
         operands = tuple(labels[id(child)] for child in _operands(node))
-        made.table[label] = _Definition(reattach.own_key(node), operands, node)
+        made.table[labels[id(node)]] = _Definition(_own(node), operands, node)
     made.root = labels[id(function)]
     return made
+
+
+def _own(node: Node) -> Hashable:
+    """What an expression is, without its operands; of a variable also the type written for it."""
+    written = str(node.type_annotation) if isinstance(node, r.Var) else ""
+    return (reattach.own_key(node), written)
+
+
+def _is_value(label: Label) -> bool:
+    return isinstance(label, tuple) and label[0] == _VALUE
 
 
 def _changes(base: _Version, mine: _Version) -> dict[Change, str]:
@@ -101,6 +114,8 @@ def _changes(base: _Version, mine: _Version) -> dict[Change, str]:
     if mine.root != base.root:
         found[_ROOT, 0] = "the result"
     for label, wanted in mine.table.items():
+        if _is_value(label):
+            continue  # nothing can become another of them: what reads it reads another
         was = base.table.get(label)
         if was is None or wanted.own != was.own:
             found[label, _OWN] = _shown(wanted.node)
@@ -139,11 +154,34 @@ class _Merge:
             if label not in self.table:
                 self.table[label] = self._definition(label)
                 stack.extend(self.table[label][1])
+        if self.lost:
+            self.lose(f"{self.lost[0]} is not there any more")
         for change in self.made:
-            if self.lost:
-                self._drop(change, f"{self.lost[0]} is not there any more")
-            elif change not in self.applied and change not in self.dropped:
+            if change not in self.applied and change not in self.dropped:
                 self._drop(change, "nothing in what comes before is this expression for certain")
+
+    def lose(self, why: str) -> None:
+        """Nothing of the edit applies."""
+        for change in self.made:
+            self._drop(change, why)
+
+    def has_cycle(self) -> bool:
+        """Whether an expression would need itself: each side has put one of two before the other."""
+        done: set[Label] = set()
+        above: set[Label] = set()
+        stack: list[tuple[Label, bool]] = [(self.root, False)]
+        while stack:
+            label, left = stack.pop()
+            if left:
+                above.discard(label)
+                done.add(label)
+            elif label in above:
+                return True
+            elif label not in done:
+                above.add(label)
+                stack.append((label, True))
+                stack.extend((operand, False) for operand in self.table[label][1] if operand not in done)
+        return False
 
     def _apply(self, change: Change) -> None:
         self.applied[change] = self.made[change]
@@ -159,6 +197,10 @@ class _Merge:
 
     def _definition(self, label: Label) -> tuple[Any, tuple[Label, ...]]:
         was, wanted, found = (version.table.get(label) for version in (self.base, self.mine, self.theirs))
+        if _is_value(label):
+            chosen = found or wanted or was
+            assert chosen is not None
+            return chosen.node, ()
         if found is None and wanted is None:  # only where a dropped change left a reference behind
             assert was is not None
             return was.node, was.operands

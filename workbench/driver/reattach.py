@@ -222,7 +222,21 @@ def own_key(node: Node) -> Hashable:
         return ("Var", node.name_hint)
     if isinstance(node, r.TupleGetItem):
         return ("TupleGetItem", node.index)
+    if isinstance(node, (r.GlobalVar, r.Constructor)):
+        return (type(node).__name__, node.name_hint)
+    if isinstance(node, r.Function):
+        return ("Function", tuple(sorted((key, repr(value)) for key, value in node.attrs.items())))
+    if isinstance(node, r.Clause):
+        return ("Clause", _pattern_key(node.lhs))
+    if isinstance(node, r.Match):
+        return ("Match", node.complete)
     return (type(node).__name__,)
+
+
+def _pattern_key(pattern: r.Pattern) -> Hashable:
+    """What a pattern fits, whatever it calls it."""
+    made = pattern.constructor.name_hint if isinstance(pattern, r.PatternConstructor) else ""
+    return (type(pattern).__name__, made, tuple(map(_pattern_key, getattr(pattern, "patterns", ()))))
 
 
 def _name_of(node: Node) -> str:

@@ -18,6 +18,7 @@ from ..core.errors import WorkbenchError
 from ..core.module import IRModule
 from ..core.node import FrozenMap
 from ..relay.ir.expr import Expr
+from ..relay.ir.verify import verify
 from ..tir.calling import changed_parameters, other_parameters
 from ..tir.nodes import PrimFunc
 from .edit_check import require_sound
@@ -167,6 +168,10 @@ def rebase_text(name: str, before: Any, after: Any, now: Any, module: IRModule) 
         return _lost(name, now, f"it is a {type(now).__name__} now")
     if found.result is now:
         return found
+    if isinstance(now, Expr):
+        wrong = next(iter(verify(found.result, module)), None)
+        if wrong is not None and not verify(now, module):
+            return _lost(name, now, f"the merged function is not well-formed: {wrong.message}", len(found.applied))
     try:
         require_sound({name: found.result}, module, {})
         return replace(found, result=fitted(name, found.result, now))
