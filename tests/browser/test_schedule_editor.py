@@ -81,6 +81,24 @@ def test_a_form_splits_a_loop_and_the_code_follows(harness: Harness) -> None:
     assert harness.operations().count("apply") == 1 and harness.operations().count("open") == 1
 
 
+def test_factors_stay_as_they_are_typed_when_something_arrives(harness: Harness) -> None:
+    """Whatever was drawn anew, another pane's answer too, put the old ones back under the typing fingers."""
+    opened(harness)
+    choose(harness, "j", "split")
+    field = harness.page.get_by_role("textbox", name="factors")
+    expect(field).to_have_value("auto, 4")
+    field.fill("auto, 1")
+    asked = len(harness.asked)
+    harness.page.evaluate("m => window.model.deliver({content: m, buffers: []})", {"v": 1, "event": "changed"})
+    harness.wait_until(lambda: "open" in harness.operations()[asked:], "the schedule is looked at again")
+    expect(field).to_have_value("auto, 1")
+    field.press("End")
+    field.press_sequentially("6")
+    expect(field).to_have_value("auto, 16")
+    harness.page.get_by_role("button", name="2", exact=True).first.click()
+    expect(field).to_have_value("auto, 2")
+
+
 def test_a_primitive_without_arguments_applies_at_once(harness: Harness) -> None:
     editor = opened(harness)
     choose(harness, "i", "parallel")

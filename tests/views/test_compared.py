@@ -8,7 +8,7 @@ import workbench as wb
 from tests.schedule.programs import plain_matmul
 from workbench import relay
 from workbench.schedule import Schedule
-from workbench.views.compared import compared, counterpart
+from workbench.views.compared import _alike, compared, counterpart
 from workbench.views.layers import LayersModel
 
 
@@ -23,6 +23,12 @@ def test_what_a_compiler_numbers_anew_is_no_difference() -> None:
     schedule.parallel(schedule.get_loops("C")[0])
     parallel = plain.edit(schedule={"main": schedule})
     assert compared(LayersModel(plain), LayersModel(parallel), "asm", "main").added > 0
+
+
+def test_a_kernel_called_like_an_instruction_hides_no_difference() -> None:
+    """In `add`, vaddps was v@ps; in `exp`, a call of llvm.exp was one of llvm.log in `log`."""
+    lines = ["vaddps ymm0", "call llvm.add.f32", "ladder:", "add:", ".size add, 3", "  call add_0123456789ab"]
+    assert _alike(lines, "asm", "add") == [*lines[:3], "@:", ".size", "  call @"]
 
 
 def test_kernels_are_beside_each_other_by_what_they_do() -> None:

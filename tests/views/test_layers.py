@@ -173,3 +173,16 @@ def test_an_edit_behind_the_loop_passes_leaves_the_schedules_as_they_were() -> N
         "\n"
     )
     assert "Edit" in edited.labels and model.pane("schedule", other).call.startswith("s['Schedule']")
+
+
+def test_a_graph_is_drawn_whose_later_pass_fails() -> None:
+    """A pass that fails leaves no kernels, and the links that would be asked for come from them."""
+
+    @wb.transform.function_pass(name="Failing")
+    def failing(function: Any, mod: Any, ctx: Any) -> Any:
+        raise ValueError("no")
+
+    model = LayersModel(wb.open(small_model()).rerun(insert={"FoldConstant": failing}))
+    with pytest.raises(WorkbenchError):
+        model.session.build()
+    assert len(model.graph("relay", (), "").boxes) > 3 and not model.graph("relay", (), "").linked

@@ -44,7 +44,8 @@ def _alike(lines: Sequence[str], layer: str, kernel: str = "") -> list[str]:
     pattern = _NUMBERED.get(layer)
     if pattern is None:
         return list(lines)
-    named = re.compile(re.escape(kernel) + r"(?:_[0-9a-f]{12}(?!\w))?")  # a digest of the kernel may follow
+    # a whole word or the beginning of one: a kernel may be called add or exp; a digest of it may follow
+    named = re.compile(rf"(?<![A-Za-z0-9.]){re.escape(kernel)}(?:_[0-9a-f]{{12}}(?!\w))?(?![A-Za-z0-9])")
     return [pattern.sub(r"\1", named.sub("@", line) if kernel else line) for line in lines]
 
 

@@ -277,8 +277,9 @@ class LayersModel:
         session = self.session
         loops = [index for index, action in enumerate(session.actions) if action.level == "tir"]
         known = session.history.computed(session.actions)
-        if known and known[-1].error is not None:
-            return len(known) - 1 > session.plan.kernel_step()
+        stopped = next((index for index, step in enumerate(known) if step.error is not None), None)
+        if stopped is not None:
+            return stopped > session.plan.kernel_step()
         return bool(loops) and len(known) > loops[-1]
 
     def calls(self, layer: str, step: str = "") -> CallsView:

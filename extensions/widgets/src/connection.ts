@@ -138,11 +138,15 @@ export class Connection {
     }
     const id = content["id"] as number;
     if (!this.pending.has(id)) return;
-    const view = content["packed"] && buffers[0] ? JSON.parse(await gunzip(buffers[0])) : content["view"];
+    let view = content["view"], broken: Error | undefined;
+    if (content["packed"] && buffers[0]) {
+      try { view = JSON.parse(await gunzip(buffers[0])); } catch (error) { broken = error as Error; }
+    }
     const waiting = this.pending.get(id);
     if (!waiting) return; // overtaken meanwhile
     this.pending.delete(id);
     if (this.pending.size === 0) this.onBusy(false);
+    if (broken) return waiting.reject(broken);
     if (!content["ok"]) {
       waiting.reject(new Refusal(content["err"] as ErrorView));
       return;

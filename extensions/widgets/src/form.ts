@@ -1,4 +1,5 @@
 // A form from a primitive's parameters: one field for each, by its kind.
+import { useState } from "preact/hooks";
 import { html } from "./parts";
 import { Divisors } from "./schedule_more";
 import { say } from "./strings";
@@ -62,14 +63,26 @@ function Field({ parameter, nodes, value, change }: { parameter: Parameter; node
       return html`<input type="number" step=${parameter.kind === "integer" ? 1 : "any"} value=${value ?? ""}
         onInput=${(event: Event) => set(text(event) === "" ? null : Number(text(event)))} />`;
     case "integers":
-      return html`<input type="text" value=${showIntegers(value)} placeholder=${say.changes.integersExample} spellcheck=${false}
-        onChange=${(event: Event) => set(readIntegers(text(event)))} />`;
+      return html`<${Integers} value=${value} set=${set} />`;
     case "boolean":
       return html`<input type="checkbox" checked=${value === true}
         onChange=${(event: Event) => set((event.target as HTMLInputElement).checked)} />`;
     default:
       return html`<input type="text" value=${value ?? ""} spellcheck=${false} onInput=${(event: Event) => set(text(event))} />`;
   }
+}
+
+/** The text stays as it is typed, whatever is drawn anew meanwhile, until the value is another than it says. */
+function Integers({ value, set }: { value: unknown; set(next: unknown): void }) {
+  const [typed, type] = useState("");
+  const shown = showIntegers(value);
+  const input = (event: Event) => {
+    const text = (event.target as HTMLInputElement).value;
+    type(text);
+    set(readIntegers(text));
+  };
+  return html`<input type="text" value=${showIntegers(readIntegers(typed)) === shown ? typed : shown}
+    placeholder=${say.changes.integersExample} spellcheck=${false} onInput=${input} />`;
 }
 
 /** Factors as a person writes them: "auto" stands for the one that is worked out. */

@@ -25,7 +25,7 @@ export class GraphTools {
   over = "";
   chosen: { layer: string; step: string; id: string } | null = null;
   /** What the click on it was called. */
-  private picked = "";
+  private picked: string | null = null;
   /** The one of the program before, until it is found in this one. */
   private lost: typeof this.chosen = null;
   /** The calls of the chosen box whose attributes are shown. */

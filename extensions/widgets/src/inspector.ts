@@ -27,7 +27,7 @@ export function Ladder({ store }: { store: WorkbenchStore }) {
 function untold(store: WorkbenchStore, { name, state, note }: LayerView): string {
   if (store.links?.has(name)) return say.frame_a.noLine;
   if (state === "failed") return say.frame_a.failedAt(note);
-  if (store.view?.layers.some((layer) => layer.state === "failed")) return state;
+  if (state === "not run" && store.view?.layers.some((layer) => layer.state === "failed")) return state;
   return store.links || store.linking ? "…" : say.frame_a.noLine;
 }
 
@@ -39,7 +39,7 @@ function Holders({ store }: { store: WorkbenchStore }) {
   const step = (by: number) => void store.showHolder(all.at((Math.max(at, by < 0 ? 0 : -1) + by) % all.length)!);
   return html`<p class="wb-holders" role="group" aria-label=${say.frame_a.holders}>
     <button class="wb-icon" aria-label=${say.frame_a.previousHolder} title=${say.frame_a.previousHolder} onClick=${() => step(-1)}>‹</button>
-    <span role="status" title=${say.frame_a.holdersHelp}>${at < 0 ? say.frame_a.notInKernel : say.frame_a.holderOf(at + 1, all.length)}</span>
+    <span role="status" title=${at < 0 ? "" : say.frame_a.holdersHelp}>${at < 0 ? say.frame_a.notInKernel : say.frame_a.holderOf(at + 1, all.length)}</span>
     <button class="wb-icon" aria-label=${say.frame_a.nextHolder} title=${say.frame_a.nextHolder} onClick=${() => step(1)}>›</button>
     <code title=${store.kernel}>${store.kernel}</code></p>`;
 }

@@ -1,6 +1,6 @@
 // What the focused layer consists of: the steps of a graph, the kernels of everything below it.
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { html } from "./parts";
+import { html, reveal } from "./parts";
 import { StepList } from "./pipeline_screen";
 import { say } from "./strings";
 import type { KernelView } from "./types";
@@ -17,7 +17,7 @@ function Kernels({ store }: { store: WorkbenchStore }) {
   const top = useRef(0);
   useLayoutEffect(() => { // the list is empty between two programs: it goes on where it was, what is chosen in sight
     if (store.kernels.length) list.current!.scrollTop = top.current;
-    list.current!.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
+    reveal(list.current, list.current!.querySelector("[aria-selected=true]"));
   }, [store.kernels, store.kernel]);
   const most = Math.max(1e-9, ...store.kernels.map((kernel) => kernel.share));
   return html`<div class="wb-list" role="listbox" aria-label=${say.frame.kernels} tabindex="0" ref=${list}

@@ -39,3 +39,11 @@ export function Keys({ rows, close }: { rows: [string, string][]; close: () => v
     <dl>${rows.map(([keys, what]) => html`<dt>${keys.split(" ").map((key) => html`<kbd>${key}</kbd>`)}</dt><dd>${what}</dd>`)}</dl>
   </div>`;
 }
+
+/** Scroll a list up or down until a part is in sight; deep boxes are wide, and sideways their names would go out of it. */
+export function reveal(list: Element | null | undefined, part: Element | null | undefined): void {
+  if (!list || !part) return;
+  const [outer, inner] = [list.getBoundingClientRect(), part.getBoundingClientRect()];
+  if (inner.top < outer.top) list.scrollTop -= outer.top - inner.top;
+  else if (inner.bottom > outer.bottom) list.scrollTop += inner.bottom - outer.bottom;
+}

@@ -3,7 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { onKeys } from "./keys";
 import { Form, startValues } from "./form";
 import { Refusal } from "./connection";
-import { Keys, Problem, asking, html } from "./parts";
+import { Keys, Problem, asking, html, reveal } from "./parts";
 import { Badges, CodeDraft, HistoryTree, More, OptionButtons, PreviewPanel, dragging } from "./schedule_more";
 import { BaseStore, useFocus, useStore } from "./store";
 import { say } from "./strings";
@@ -266,14 +266,6 @@ function Tree({ store }: { store: ScheduleStore }) {
       aria-activedescendant=${store.selected ? nodeId(store.selected) : undefined}>
     ${(store.view?.tree ?? []).map((node) => html`<${Box} key=${node.id} node=${node} store=${store} />`)}
   </div>`;
-}
-
-/** Scroll a list up or down until a part is in sight; deep boxes are wide, and sideways their names would go out of it. */
-function reveal(list: Element | null | undefined, part: Element | null | undefined): void {
-  if (!list || !part) return;
-  const [outer, inner] = [list.getBoundingClientRect(), part.getBoundingClientRect()];
-  if (inner.top < outer.top) list.scrollTop -= outer.top - inner.top;
-  else if (inner.bottom > outer.bottom) list.scrollTop += inner.bottom - outer.bottom;
 }
 
 const nodeId = (id: string) => `wb-node-${id}`;
