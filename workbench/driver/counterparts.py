@@ -164,11 +164,21 @@ class _Search:
         self._twins()
         if len(self.partner) == min(len(self.new.nodes), len(self.old.nodes)):
             return
-        for one, other in likely():
-            mine, theirs = self.new.positions[id(one)], self.old.positions[id(other)]
-            if self._resembles(mine, theirs):
-                self._pair(mine, theirs)
+        self._likely(likely())
         self._spread(self.new.own, self.old.own)
+
+    def _likely(self, pairs: Sequence[tuple[Node, Node]]) -> None:
+        """Pair what an alignment of the texts pairs, where nothing else that is left is like either."""
+        left_new = Counter(own for at, own in enumerate(self.new.own) if at not in self.partner)
+        left_old = Counter(own for at, own in enumerate(self.old.own) if at not in self.taken)
+        for node, former in pairs:
+            one, other = self.new.positions[id(node)], self.old.positions[id(former)]
+            ours, theirs = self.new.own[one], self.old.own[other]
+            free = one not in self.partner and other not in self.taken
+            if free and left_new[ours] == left_old[theirs] == 1 and self._stand_alike(one, other):
+                if self._pair(one, other):
+                    left_new[ours] -= 1
+                    left_old[theirs] -= 1
 
     def _pair(self, one: int, other: int) -> bool:
         mine, theirs = self.new.nodes[one], self.old.nodes[other]
@@ -303,14 +313,8 @@ class _Search:
             return True
         return self.new.counted[self.new.scope[one], ours] == self.old.counted[self.old.scope[other], theirs]
 
-    def _resembles(self, one: int, other: int) -> bool:
-        """Whether two are the only ones left that are as they are, and have the same operands or users."""
-        if one in self.partner or other in self.taken:
-            return False
-        left_new = (self.new.own[at] for at in range(len(self.new.nodes)) if at not in self.partner)
-        left_old = (self.old.own[at] for at in range(len(self.old.nodes)) if at not in self.taken)
-        if Counter(left_new)[self.new.own[one]] != 1 or Counter(left_old)[self.old.own[other]] != 1:
-            return False
+    def _stand_alike(self, one: int, other: int) -> bool:
+        """Whether two have the same operands or the same users."""
         below = tuple(self.partner.get(operand, -1) for operand in self.new.operands[one])
         users = {(self.partner.get(user, -1), place) for user, place in self.new.users[one]}
         return (bool(below) and below == self.old.operands[other]) or users == set(self.old.users[other])

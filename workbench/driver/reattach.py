@@ -12,10 +12,11 @@ are those of Falleri et al., "Fine-grained and accurate source code differencing
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
-from typing import Any
+from typing import Any, Final
 
 from ..core import origin
 from ..core.node import Node, children, post_order
@@ -28,6 +29,8 @@ from .text import function_text
 
 Keys = tuple[Hashable, ...]
 """From the one that asks most to the one that asks least."""
+LONG: Final = 40_000
+"""Two stretches are long whose lengths multiply to more."""
 
 
 @dataclass
@@ -103,15 +106,50 @@ def _align(
             continue
         if level == levels - 1 and _kinds(ours, new, level) != _kinds(theirs, old, level):
             continue  # the weakest key holds only where as many of each kind stand on both sides
-        matcher = SequenceMatcher(
-            None, [new[i][1][level] for i in ours], [old[i][1][level] for i in theirs], autojunk=False
-        )
         last_ours = last_theirs = 0
-        for begin, other, count in matcher.get_matching_blocks():
+        for begin, other, count in _alike([new[i][1][level] for i in ours], [old[i][1][level] for i in theirs]):
             stack.append((ours[last_ours:begin], theirs[last_theirs:other], level + 1))
             for step in range(count):
                 partner[ours[begin + step]] = theirs[other + step]
             last_ours, last_theirs = begin + count, other + count
+
+
+def _alike(ours: Sequence[Hashable], theirs: Sequence[Hashable]) -> list[tuple[int, int, int]]:
+    """Stretches that are the same, in order: where they begin and how long they are; an empty one at the end.
+
+    First those at both ends.  What is between is searched for longest stretches, which takes cubic time in the worst
+    case; where it is long, equal keys are taken in the order of their occurrence, as many as keep the order of both.
+    """
+    most = min(len(ours), len(theirs))
+    first = next((at for at in range(most) if ours[at] != theirs[at]), most)
+    last = next((at for at in range(most - first) if ours[-1 - at] != theirs[-1 - at]), most - first)
+    mine, other = ours[first : len(ours) - last], theirs[first : len(theirs) - last]
+    if len(mine) * len(other) > LONG:
+        between = [(one, two, 1) for one, two in _in_order(mine, other)]
+    else:
+        between = [tuple(block) for block in SequenceMatcher(None, mine, other, autojunk=False).get_matching_blocks()]
+    ends = [(len(ours) - last, len(theirs) - last, last), (len(ours), len(theirs), 0)]
+    return [(0, 0, first), *((first + one, first + two, count) for one, two, count in between), *ends]
+
+
+def _in_order(ours: Sequence[Hashable], theirs: Sequence[Hashable]) -> list[tuple[int, int]]:
+    """The first of a key is the first, the second the second; of these pairs a longest row that rises on both sides."""
+    places: dict[Hashable, list[int]] = {}
+    for at in reversed(range(len(theirs))):
+        places.setdefault(theirs[at], []).append(at)
+    pairs = [(at, places[key].pop()) for at, key in enumerate(ours) if places.get(key)]
+    ends: list[int] = []  # of the best row of each length, the last pair
+    before: list[int] = []
+    for number, (_, other) in enumerate(pairs):
+        length = bisect_left(ends, other, key=lambda at: pairs[at][1])
+        before.append(ends[length - 1] if length else -1)
+        ends[length : length + 1] = [number]
+    row: list[tuple[int, int]] = []
+    number = ends[-1] if ends else -1
+    while number >= 0:
+        row.append(pairs[number])
+        number = before[number]
+    return row[::-1]
 
 
 def _kinds(stretch: Sequence[int], units: list[tuple[Node, Keys]], level: int) -> list[str]:
