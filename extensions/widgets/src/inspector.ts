@@ -27,7 +27,8 @@ export function Ladder({ store }: { store: WorkbenchStore }) {
 function untold(store: WorkbenchStore, { name, state, note }: LayerView): string {
   if (store.links?.has(name)) return say.frame_a.noLine;
   if (state === "failed") return say.frame_a.failedAt(note);
-  if (state === "not run" && store.view?.layers.some((layer) => layer.state === "failed")) return state;
+  const ran = state === "ran" || state === "changed";
+  if (!ran && store.view?.layers.some((layer) => layer.state === "failed")) return state;
   return store.links || store.linking ? "…" : say.frame_a.noLine;
 }
 

@@ -661,7 +661,7 @@ ${n.view?.no_onnx&&p`<p class="wb-muted">${n.view.no_onnx}</p>`}
 <${Xp} store=${n} />
 <${Ny} store=${n} />
 ${n.place&&p`<${Iy} store=${n} place=${n.place} />`}
-</aside>`}function Dy(n,{name:e,state:t,note:i}){return n.links?.has(e)?u.frame_a.noLine:t==="failed"?u.frame_a.failedAt(i):t==="not run"&&n.view?.layers.some(s=>s.state==="failed")?t:n.links||n.linking?"…":u.frame_a.noLine}function By({store:n}){let e=n.holders,t=e.indexOf(n.kernel);if(e.length<(t<0?1:2))return null;let i=s=>{n.showHolder(e.at((Math.max(t,s<0?0:-1)+s)%e.length))};return p`<p class="wb-holders" role="group" aria-label=${u.frame_a.holders}>
+</aside>`}function Dy(n,{name:e,state:t,note:i}){return n.links?.has(e)?u.frame_a.noLine:t==="failed"?u.frame_a.failedAt(i):!(t==="ran"||t==="changed")&&n.view?.layers.some(r=>r.state==="failed")?t:n.links||n.linking?"…":u.frame_a.noLine}function By({store:n}){let e=n.holders,t=e.indexOf(n.kernel);if(e.length<(t<0?1:2))return null;let i=s=>{n.showHolder(e.at((Math.max(t,s<0?0:-1)+s)%e.length))};return p`<p class="wb-holders" role="group" aria-label=${u.frame_a.holders}>
 <button class="wb-icon" aria-label=${u.frame_a.previousHolder} title=${u.frame_a.previousHolder} onClick=${()=>i(-1)}>‹</button>
 <span role="status" title=${t<0?"":u.frame_a.holdersHelp}>${t<0?u.frame_a.notInKernel:u.frame_a.holderOf(t+1,e.length)}</span>
 <button class="wb-icon" aria-label=${u.frame_a.nextHolder} title=${u.frame_a.nextHolder} onClick=${()=>i(1)}>›</button>
