@@ -67,7 +67,7 @@ class Harness:
         object.__setattr__(screen, "send", lambda content, buffers=None: pushed.append((content, buffers)))
         self.page.expose_function("kernel", self._answer)
         self.page.goto(f"{ORIGIN}/")
-        self.page.wait_for_function("window.ready === true")
+        self.until_ready()
         self.page.evaluate("localStorage.clear()")  # drafts of other tests
         if dark:
             self.page.evaluate("void document.body.classList.add('dark')")
@@ -141,6 +141,10 @@ class Harness:
         """Whether the page will ask for the links of machine code, since nothing changes any more."""
         links = [message["args"] for message in self.asked if message["op"] == "links"]
         return bool(links) and links[-1].get("native") is False
+
+    def until_ready(self) -> None:
+        """The page has begun.  (A policy without unsafe-eval lets `Page.wait_for_function` ask once, and no more.)"""
+        self.wait_until(lambda: bool(self.page.evaluate("window.ready === true")), "the page is ready")
 
     def wait_until(self, condition: Callable[[], bool], what: str, seconds: float = 10.0) -> None:
         for _ in range(int(seconds / 0.02)):

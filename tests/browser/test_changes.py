@@ -179,7 +179,7 @@ def test_a_page_loaded_again_shows_the_state_of_its_kernel(harness: Harness) -> 
     harness.push()
     expect(python(harness.page)).to_contain_text("sch.split")
     harness.page.reload()
-    harness.page.wait_for_function("window.ready === true")
+    harness.until_ready()
     traits = {"kind": screen.kind, "bundle_hash": screen.bundle_hash}
     harness.page.evaluate("traits => void window.show(traits)", traits)
     expect(python(harness.page)).to_contain_text("sch.split")

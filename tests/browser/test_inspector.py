@@ -145,10 +145,11 @@ def test_an_answer_that_takes_long_to_unpack_is_not_shown_over_a_later_one(
     monkeypatch.setattr(protocol, "JSON_LIMIT", 0)
     page.evaluate(HOLD_A_PLACE)
     lines.nth(0).click()
-    page.wait_for_function("window.release !== undefined")
+    harness.wait_until(lambda: page.evaluate("window.release !== undefined"), "the answer is being unpacked")
     received = page.evaluate("window.traffic.received.length")
     lines.nth(1).click()
-    page.wait_for_function("count => window.traffic.received.length >= count + 2", arg=received)  # selection and place
+    arrived = "window.traffic.received.length"
+    harness.wait_until(lambda: page.evaluate(arrived) >= received + 2, "the selection and the place are there")
     page.evaluate("() => { window.release(); return new Promise(requestAnimationFrame); }")
     number = lines.nth(1).locator(".wb-no").inner_text()
     told = ladder(harness).get_by_role("region", name="The line")

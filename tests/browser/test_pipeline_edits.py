@@ -137,7 +137,7 @@ def restarted(harness: Harness) -> None:
     """Page and kernel begin anew."""
     page = harness.page
     page.reload()
-    page.wait_for_function("window.ready === true")
+    harness.until_ready()
     harness.screen = screen = fresh()
     object.__setattr__(screen, "send", lambda content, buffers=None: None)
     page.evaluate("t => void window.show(t)", {"kind": screen.kind, "bundle_hash": screen.bundle_hash})

@@ -55,7 +55,7 @@ def test_ux_67_a_tiles_slider_moves_the_picture_at_once(screen: OneScreen) -> No
     factor = screen.page.get_by_role("slider", name="Factor of j_1", exact=True)
     factor.press("PageUp")
     expect(factor).to_have_value("32")
-    screen.page.wait_for_function(f"before => String({pictures}) !== String(before)", arg=before)
+    screen.harness.wait_until(lambda: screen.page.evaluate(pictures) != before, "the picture moves")
     assert len(screen.harness.asked) == asked, "dragging asks nothing"
     factor.press("Escape")
     expect(factor).to_have_value("16")
@@ -140,6 +140,5 @@ def test_ux_106_the_elements_of_large_arrays_are_painted_on_canvases(browser: Br
         before = [canvas.evaluate("one => one.toDataURL()") for canvas in canvases.all()]
         screen.page.get_by_role("slider", name="Visit").fill("9000000")
         now = "[...document.querySelectorAll('.wb-lens canvas')]"
-        screen.page.wait_for_function(
-            f"before => {now}.some((one, at) => one.toDataURL() !== before[at])", arg=before
-        )
+        moved = f"before => {now}.some((one, at) => one.toDataURL() !== before[at])"
+        screen.harness.wait_until(lambda: bool(screen.page.evaluate(moved, before)), "the picture moves")
