@@ -79,17 +79,19 @@ def _anchors(before: Sequence[str], after: Sequence[str], region: _Region) -> li
     other_counts = Counter(after[other_low:other_high])
     place = {after[j]: j for j in range(other_low, other_high) if other_counts[after[j]] == 1}
     pairs = [(i, place[before[i]]) for i in range(low, high) if counts[before[i]] == 1 and before[i] in place]
+    return longest_rising(pairs)
+
+
+def longest_rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """A longest row of the pairs whose second numbers rise; the first ones rise in `pairs` (patience sorting)."""
     tails: list[int] = []
     tail_pairs: list[int] = []
     previous: list[int] = []
     for number, (_, j) in enumerate(pairs):
         rank = bisect_left(tails, j)
         previous.append(tail_pairs[rank - 1] if rank else -1)
-        if rank == len(tails):
-            tails.append(j)
-            tail_pairs.append(number)
-        else:
-            tails[rank], tail_pairs[rank] = j, number
+        tails[rank : rank + 1] = [j]
+        tail_pairs[rank : rank + 1] = [number]
     chain: list[tuple[int, int]] = []
     number = tail_pairs[-1] if tail_pairs else -1
     while number >= 0:

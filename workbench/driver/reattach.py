@@ -12,13 +12,13 @@ are those of Falleri et al., "Fine-grained and accurate source code differencing
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import Any, Final
 
 from ..core import origin
+from ..core.line_diff import longest_rising
 from ..core.node import Node, children, post_order
 from ..core.origin import ImportedFrom
 from ..core.text import Text
@@ -138,18 +138,7 @@ def _in_order(ours: Sequence[Hashable], theirs: Sequence[Hashable]) -> list[tupl
     for at in reversed(range(len(theirs))):
         places.setdefault(theirs[at], []).append(at)
     pairs = [(at, places[key].pop()) for at, key in enumerate(ours) if places.get(key)]
-    ends: list[int] = []  # of the best row of each length, the last pair
-    before: list[int] = []
-    for number, (_, other) in enumerate(pairs):
-        length = bisect_left(ends, other, key=lambda at: pairs[at][1])
-        before.append(ends[length - 1] if length else -1)
-        ends[length : length + 1] = [number]
-    row: list[tuple[int, int]] = []
-    number = ends[-1] if ends else -1
-    while number >= 0:
-        row.append(pairs[number])
-        number = before[number]
-    return row[::-1]
+    return longest_rising(pairs)
 
 
 def _kinds(stretch: Sequence[int], units: list[tuple[Node, Keys]], level: int) -> list[str]:
