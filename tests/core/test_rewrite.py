@@ -178,6 +178,12 @@ def test_origins_are_all_that_was_matched() -> None:
     assert origins.of(made) == {inner, outer}
 
 
+def test_a_driver_that_is_told_no_heads_tries_every_rule() -> None:
+    """It took a node's class for its head, which no pattern of an operator fits: nothing fired, and nobody heard."""
+    x = x_of(2)
+    assert Driver(RULES).run(relay.negative(relay.negative(x))) is x
+
+
 @pytest.mark.nightly
 def test_long_chain_under_a_driver() -> None:
     x = x_of(2)

@@ -320,10 +320,6 @@ def _kind(node: Node) -> str:
     return type(node).__name__
 
 
-def _class(node: Node) -> type[Node]:
-    return type(node)
-
-
 def _nothing(new: Node, old: Node) -> None:
     return None
 
@@ -346,8 +342,8 @@ class Driver:
     made: Callable[[Node, Node], None] = _nothing
     show: Callable[[Node], str] = _kind
     """Writes a node down in one line, for errors."""
-    head: Callable[[Node], Hashable] = _class
-    """What patterns can tell at once that they do not fit: a node's class, and more where they know more."""
+    head: Callable[[Node], Hashable] | None = None
+    """By what patterns tell at once that they do not fit a node, as their IR writes it; None: every one is tried."""
     rounds: int = 64
     firings: int = 0
     _last: list[tuple[Rule, Node, Node]] = field(default_factory=list[tuple[Rule, Node, Node]])
@@ -431,7 +427,7 @@ class Driver:
         return node
 
     def _rules_for(self, node: Node) -> tuple[Rule, ...]:
-        head = self.head(node)
+        head = self.head(node) if self.head is not None else None
         known = self._fitting.get(head)
         if known is None:
             known = self._fitting[head] = tuple(rule for rule in self.rules if _may_fit(rule, head))
@@ -446,9 +442,9 @@ class Driver:
 
 
 def _may_fit(rule: Rule, head: Hashable) -> bool:
-    """Whether a rule has to be tried at nodes of a head; where its pattern cannot tell, it has."""
+    """Whether a rule has to be tried at nodes of a head; where no head is known or its pattern cannot tell, it has."""
     fits = getattr(rule.pattern, "fits", None)
-    return rule.pattern is not None and (fits is None or fits(head))
+    return rule.pattern is not None and (head is None or fits is None or fits(head))
 
 
 def count_uses(root: Node, enters: Callable[[Node], bool] = _anything) -> dict[int, int]:
