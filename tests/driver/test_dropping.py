@@ -9,6 +9,7 @@ import numpy as np
 import workbench as wb
 from workbench import relay
 from workbench.driver.dropping import Loss, applicable_plan
+from workbench.driver.rebase import Dropped, Rebased, RebaseError
 
 
 def convolutions() -> relay.Function:
@@ -73,3 +74,9 @@ def test_a_schedule_counts_the_steps_of_the_person_and_those_of_the_default_by_t
         "1 of 1 steps by hand and 16 steps of the default schedule beneath them "
         "do not apply to what comes before them now"
     )
+
+
+def test_places_that_are_told_in_the_same_words_count_each() -> None:
+    lost = Dropped("an operand of add()", "what comes before has changed it as well")
+    error = RebaseError([Rebased("main", None, ("exp()",), (lost, lost))], "step Edit")
+    assert error.message.startswith("2 of 3 changed places of this edit by hand")

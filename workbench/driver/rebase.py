@@ -96,12 +96,15 @@ def _counted(reports: Sequence[Rebased]) -> str:
     lost = made = beneath = 0
     for part in dict.fromkeys(report.part for report in reports):
         mine = [report for report in reports if report.part == part]
-        dropped = {item.where: item.moves for report in mine for item in report.dropped}
         moves = [report.moves for report in mine if report.moves is not None]
-        edited = max(len(report.applied) + len(report.dropped) for report in mine)
-        made += max(moves) if moves else edited
-        lost += min(sum(dropped.values()), max(moves) if moves else edited)
-        beneath += sum(not count for count in dropped.values())
+        if moves:  # a step is told once for each kernel
+            dropped = {item.where: item.moves for report in mine for item in report.dropped}
+            made += max(moves)
+            lost += min(sum(dropped.values()), max(moves))
+            beneath += sum(not count for count in dropped.values())
+        else:  # two places may be told in the same words
+            made += max(len(report.applied) + len(report.dropped) for report in mine)
+            lost += max(len(report.dropped) for report in mine)
     if all(report.moves is None for report in reports):
         return f"{lost} of {made} changed places of this edit by hand"
     steps = f"{lost} of {made} steps by hand" if lost else ""
