@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.browser)
             if item.get_closest_marker("timeout") is None:
                 item.add_marker(pytest.mark.timeout(180))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+    """A failure tells what page and kernel said last: one that is seen once has to be understood from its report."""
+    report = yield
+    given = getattr(item, "funcargs", {})
+    harness = given.get("harness") or getattr(given.get("shown"), "harness", None)
+    if report.failed and call.when == "call" and isinstance(harness, Harness):
+        report.sections.append(("page", harness.told()))
+    return report
 
 
 @pytest.fixture(scope="session")

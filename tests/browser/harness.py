@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Error, Page
 
 from workbench.ui.screen import Screen
 
@@ -29,6 +29,8 @@ class Harness:
         self.asked: list[dict[str, Any]] = []
         self.foreign: list[str] = []
         self.errors: list[str] = []
+        self.refused: list[str] = []
+        """What the kernel refused: command, code and message."""
         self.screen: Screen | None = None
         self.busy = False
         """Whether the kernel is at work on other cells: what is asked meanwhile is answered by `answer_held`."""
@@ -114,6 +116,8 @@ class Harness:
         reply = self.screen._dispatcher.handle(message)
         if reply is None:
             return None
+        if not reply.content["ok"]:
+            self.refused.append(f"{message['op']}: {reply.content['err']['code']} {reply.content['err']['message']}")
         buffers = [base64.b64encode(b).decode() for b in reply.buffers]
         return json.dumps({"content": reply.content, "buffers": buffers}, allow_nan=False)
 
@@ -124,6 +128,15 @@ class Harness:
         while pushed:
             content, _ = pushed.pop(0)
             self.page.evaluate("m => window.model.deliver({content: m, buffers: []})", content)
+
+    def told(self) -> str:
+        """What page and kernel said last, for the report of a failure."""
+        try:
+            drawn = self.page.locator(".wb").all_inner_texts()
+        except Error as error:
+            drawn = [f"not to be read: {error.message}"]
+        rows = {"asked last": self.operations()[-25:], "refused": self.refused, "errors": self.errors, "drawn": drawn}
+        return "\n".join(f"{name}: {str(found)[:3_000]}" for name, found in rows.items())
 
     def operations(self) -> list[str]:
         return [message["op"] for message in self.asked]
