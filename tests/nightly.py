@@ -163,7 +163,7 @@ class Night:
         sweep = "nightly" in report.keywords or any(
             known.sweep and known.row == function for known in self.results.values()
         )
-        text = report.longreprtext if report.failed else ""
+        text = "\n".join([report.longreprtext, *(told for _, told in report.sections)]) if report.failed else ""
         why = text if len(text) <= _WHY else f"{text[: _WHY // 2]}\n...\n{text[-_WHY // 2 :]}"
         made = Result(test, sweep, str(report.outcome), report.duration, told, why)
         self.results[test] = made

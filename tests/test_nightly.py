@@ -16,6 +16,7 @@ def report(name: str, outcome: str, **told: int) -> Any:
     return SimpleNamespace(
         nodeid=name, outcome=outcome, when="call", duration=30.0, keywords={"nightly": 1} if told else {},
         user_properties=list(told.items()), failed=outcome == "failed", longreprtext="E  assert 1 == 2",
+        sections=[("page", "asked last: []")],
     )  # fmt: skip
 
 
@@ -71,7 +72,7 @@ def test_a_result_is_a_line_of_json(night: Night) -> None:
     night.pytest_runtest_logreport(report("a", "passed", programs=2))
     assert Result(**json.loads(night.path.read_text())) == night.results["a"]
     night.pytest_runtest_logreport(report("b", "failed"))
-    assert json.loads(night.path.read_text().splitlines()[-1])["why"] == "E  assert 1 == 2"
+    assert json.loads(night.path.read_text().splitlines()[-1])["why"] == "E  assert 1 == 2\nasked last: []"
 
 
 def test_what_changed_while_it_ran_is_kept_for_no_commit(night: Night, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -132,10 +132,13 @@ class Harness:
     def told(self) -> str:
         """What page and kernel said last, for the report of a failure."""
         try:
-            drawn = self.page.locator(".wb").all_inner_texts()
+            drawn, pressed = self.page.locator(".wb").all_inner_texts(), self.page.evaluate("window.pressed")
         except Error as error:
-            drawn = [f"not to be read: {error.message}"]
-        rows = {"asked last": self.operations()[-25:], "refused": self.refused, "errors": self.errors, "drawn": drawn}
+            drawn, pressed = [f"not to be read: {error.message}"], []
+        rows = {
+            "asked last": self.operations()[-25:], "held": [message["op"] for message in self._held],
+            "refused": self.refused, "errors": self.errors, "pressed last": pressed, "drawn": drawn,
+        }  # fmt: skip
         return "\n".join(f"{name}: {str(found)[:3_000]}" for name, found in rows.items())
 
     def operations(self) -> list[str]:
