@@ -104,7 +104,7 @@ def test_in_the_middle_of_a_restore_no_other_changes_are_offered(
     expect(page.locator(".wb-banner")).to_contain_text("(1 of 2)")
     expect(another).to_be_visible()
     page.get_by_role("button", name="Restore").click()
-    page.get_by_role("button", name="Close the message").click()
+    page.get_by_role("button", name="Close the message").press("Enter")  # clicks are lost in long runs: not understood
     expect(page.locator(".wb-banner")).to_have_count(1)
     expect(page.locator(".wb-banner")).to_contain_text("1 change of an earlier time is kept (1 of 2)")
     expect(another).to_have_count(0)
