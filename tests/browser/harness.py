@@ -130,16 +130,21 @@ class Harness:
             self.page.evaluate("m => window.model.deliver({content: m, buffers: []})", content)
 
     def told(self) -> str:
-        """What page and kernel said last, for the report of a failure."""
+        """What page and kernel said last, for the report of a failure: what matters most comes last, where cuts are.
+
+        A page that hangs is not waited for.
+        """
+        look = "body => [body.querySelector('.wb')?.innerText.slice(0, 1500), window.pressed]"
         try:
-            drawn, pressed = self.page.locator(".wb").all_inner_texts(), self.page.evaluate("window.pressed")
+            drawn, pressed = self.page.locator("body").evaluate(look, timeout=3_000)
         except Error as error:
-            drawn, pressed = [f"not to be read: {error.message}"], []
+            drawn, pressed = f"not to be read: {error.message}", []
         rows = {
-            "asked last": self.operations()[-25:], "held": [message["op"] for message in self._held],
-            "refused": self.refused, "errors": self.errors, "pressed last": pressed, "drawn": drawn,
+            "drawn": drawn, "errors": self.errors[-5:], "refused": self.refused[-5:],
+            "held": [message["op"] for message in self._held], "asked last": self.operations()[-25:],
+            "pressed last": pressed,
         }  # fmt: skip
-        return "\n".join(f"{name}: {str(found)[:3_000]}" for name, found in rows.items())
+        return "\n".join(f"{name}: {found}" for name, found in rows.items())
 
     def operations(self) -> list[str]:
         return [message["op"] for message in self.asked]
