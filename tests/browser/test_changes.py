@@ -104,10 +104,30 @@ def test_in_the_middle_of_a_restore_no_other_changes_are_offered(
     expect(page.locator(".wb-banner")).to_contain_text("(1 of 2)")
     expect(another).to_be_visible()
     page.get_by_role("button", name="Restore").click()
-    page.get_by_role("button", name="Close the message").press("Enter")  # clicks are lost in long runs: not understood
+    page.get_by_role("button", name="Close the message").click()
     expect(page.locator(".wb-banner")).to_have_count(1)
     expect(page.locator(".wb-banner")).to_contain_text("1 change of an earlier time is kept (1 of 2)")
     expect(another).to_have_count(0)
+
+
+def test_what_a_restore_took_away_is_not_told_as_a_problem(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The words of a text were asked for when the changes had come and the screen had not: their kernel was gone."""
+    first = Workbench(fresh())
+    ask(first, "pipeline.without", step=step_id(first, "FoldScaleAxis"))
+    restarted(monkeypatch)
+    with harness.held(since="pane"):  # a text comes, then the changes, then what is asked of the text
+        harness.show(Workbench(fresh()))
+        harness.wait_until(lambda: harness.busy, "a text is asked for")
+        harness.page.get_by_role("button", name="Restore").click()
+        harness.wait_until(lambda: any(one["op"] == "changes.restore" for one in harness._held), "it is asked for")
+        harness.dropped = {"open"}  # the new program is not drawn, which would put the problem away
+    harness.wait_until(lambda: bool(harness.refused), "a kernel of before is asked for")
+    assert [told[:23] for told in harness.refused] == ["words: E-KERNEL-UNKNOWN"]
+    harness.asked_so_far()
+    expect(harness.page.locator(".wb-problem")).to_have_count(0)
+    harness.dropped = set()
+    harness.push()
+    expect(harness.page.locator(".wb-banner")).to_contain_text("1 change restored.")
 
 
 def test_a_branch_that_a_cell_makes_comes_up_in_the_picker(harness: Harness) -> None:

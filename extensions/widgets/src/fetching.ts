@@ -169,18 +169,23 @@ export abstract class Fetching extends BaseStore {
   }
 
   protected once(what: string, work: () => Promise<void>): Promise<void> {
-    const { asked, shownNumber } = this;
+    const { asked } = this;
     if (asked.has(what)) return Promise.resolve();
     asked.add(what);
-    const current = async () => {
+    return this.ofShown(work).finally(() => asked.delete(what));
+  }
+
+  /** Run a request about the program shown; refused once another one is shown, it says nothing of that. */
+  protected ofShown(work: () => Promise<void>): Promise<void> {
+    const { shownNumber } = this;
+    return this.attempt(async () => {
       try {
         await work();
       } catch (error) {
         await this.opening; // the kernel told of a change before it refused what was asked of the program before
         if (shownNumber === this.shownNumber) throw error;
       }
-    };
-    return this.attempt(current).finally(() => asked.delete(what));
+    });
   }
 
   protected async loadKernels(): Promise<void> {
@@ -253,7 +258,7 @@ export abstract class Fetching extends BaseStore {
       const most = trips.reduce((one, other) => Math.max(one, other), 0);
       const { language, call, hidden, hottest, step } = view;
       const constant = view.constant;
-      void this.attempt(() => this.reading.load(layer));
+      void this.ofShown(() => this.reading.load(layer));
       this.set(() => {
         this.texts.set(key, { lines: new Lines(view.text), language, call, hidden, constant, visible: null, trips, most, hottest, step });
         for (const shown of this.panes) if (shown.layer === layer && COMPILED.includes(layer) && shown.active === 0) this.toBegin(shown);
@@ -347,7 +352,7 @@ export abstract class Fetching extends BaseStore {
     const found = this.comparison(layer);
     if (!found) return;
     for (const [side, , start] of found.shown.missing(rows)) {
-      void this.attempt(async () => {
+      void this.ofShown(async () => {
         const kernel = side === "before" ? found.view.beside : found.view.kernel;
         const args = { layer, kernel, start, count: DIFF_PAGE, number: found.number };
         const chunk = (await this.connection.request(side === "before" ? "beside" : "lines", args)).view as Chunk;

@@ -144,7 +144,7 @@ export abstract class Selecting extends Fetching {
       return links?.has(layer) || links?.native ? links.on(layer, line) : undefined;
     }, () => this.refusal("schedule") === undefined && !this.unlinked.has(kernel || this.kernel), at);
     if (NATIVE.includes(layer)) {
-      await this.attempt(async () => {
+      await this.ofShown(async () => {
         const view = (await this.connection.request("place", { layer, kernel, line: line + 1 }, "place")).view as PlaceView;
         if (kernel === this.kernel) this.set(() => (this.place = view));
       });

@@ -148,7 +148,7 @@ export class WorkbenchStore extends TextEditing {
 
   speak = (step: string): Promise<void> => this.once(`spoken ${step}`, () => this.tools.speak(step));
 
-  askWhyNot = (call: CallView, pass: string): Promise<void> => this.attempt(() => this.tools.whyNot(call, pass));
+  askWhyNot = (call: CallView, pass: string): Promise<void> => this.ofShown(() => this.tools.whyNot(call, pass));
 
   /** Show a layer in a pane: the focused one, or the other. */
   show(layer: string, other = false): void {
@@ -268,7 +268,7 @@ export class WorkbenchStore extends TextEditing {
   };
 
   /** What LLVM says of the kernel's loops; again, and it closes. */
-  askRemarks = (): Promise<void> => this.attempt(async () => {
+  askRemarks = (): Promise<void> => this.ofShown(async () => {
     if (this.remarks?.kernel === this.kernel) return this.set(() => (this.remarks = null));
     const view = (await this.connection.request("remarks", { kernel: this.kernel }, "remarks")).view as Remarks;
     this.set(() => (this.remarks = view));
