@@ -118,3 +118,20 @@ def test_a_chosen_branch_stays_whatever_is_changed_until_it_is_gone(harness: Har
     expect(beside).to_have_value("0")
     beside.select_option("0")
     expect(pane.get_by_text("The chosen branch is gone")).to_have_count(0)
+
+
+def test_where_nobody_chose_the_branch_shown_before_stands_beside_whoever_made_the_next(harness: Harness) -> None:
+    """A cell's branch is told of before the program is drawn: its number seemed to be the one shown before."""
+    first = wb.open(clipped(6.0))
+    screen = Workbench(first)
+    harness.show(screen)
+    shown = harness.page.get_by_role("combobox", name="Branch", exact=True)
+    for number in (1, 2, 3):
+        screen.session = edited(screen.session, 6.0 - number)
+        harness.push()
+        expect(shown).to_have_value(str(number))
+        harness.asked_so_far()
+        pane = harness.page.get_by_role("region", name="pane A")
+        pane.get_by_role("button", name="Compare").click()
+        expect(pane.get_by_role("combobox", name="Branch to compare with")).to_have_value(str(number - 1))
+        pane.get_by_role("button", name="Graph", exact=True).click()

@@ -85,6 +85,26 @@ def test_a_graph_pass_that_fails_is_told_where_its_graph_would_be(harness: Harne
     expect(page.get_by_role("alert")).to_have_count(0)
 
 
+def test_an_error_goes_with_its_program_though_the_page_looked_at_the_next_one_before(
+    harness: Harness, refusing: str
+) -> None:
+    """What was only looked at stood for the program shown: when that was opened, nothing seemed to have changed."""
+    screen = Workbench(wb.open(small_model()))
+    harness.show(screen)
+    page = harness.page
+    expect(page.locator(".wb-text-row").first).to_be_visible(timeout=30_000)
+    step = next(one for one in ask(screen, "pipeline.open")["steps"] if one["name"] == "SimplifyExpr")
+    ask(screen, "pipeline.insert", step=step["id"], name=refusing)
+    with harness.held(since="pane"):  # refused texts make the page look again: when the pass is out, and not yet drawn
+        harness.push()
+        harness.wait_until(lambda: harness.busy, "its texts are asked for")
+        page.get_by_role("button", name=re.compile("^Undo")).first.click()
+        harness.wait_until(lambda: any(one["op"] == "pipeline.undo" for one in harness._held), "the pass is taken out")
+    expect(page.locator(".wb-text-row").first).to_be_visible(timeout=30_000)
+    harness.asked_so_far()
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+
 def verified(harness: Harness) -> set[str]:
     """The steps that the page has had verified."""
     return {message["args"]["step"] for message in harness.asked if message["op"] == "pipeline.verify"}

@@ -96,6 +96,7 @@ def test_ux_40_a_kernel_call_of_a_run_shows_its_part_of_the_model(shown: Shown) 
 
 def test_ux_41_a_line_says_which_moves_of_the_schedule_made_its_loops(shown: Shown) -> None:
     shown.text("TIR")
+    shown.pane("A").get_by_role("combobox", name="Kernel").select_option(shown.session.kernels[0])
     shown.rows("A").filter(has_text="conv2d[").last.click()
     place = shown.page.get_by_role("region", name="The line")
     expect(place.get_by_role("list", name="Loops around it").get_by_role("listitem").first).to_contain_text("×")

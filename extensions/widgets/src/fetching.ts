@@ -212,9 +212,13 @@ export abstract class Fetching extends BaseStore {
     });
   }
 
-  /** What has been computed meanwhile. */
+  /** Draw what the kernel shows now. */
+  abstract readonly open: () => Promise<void>;
+
+  /** What has been computed meanwhile.  Another program is opened: what is here is of the one before. */
   protected async look(): Promise<void> {
     const view = (await this.connection.request("open", {}, "look")).view as WorkbenchView;
+    if (view.plan !== this.view?.plan) return this.open();
     this.set(() => (this.view = view));
     void this.steps.refresh();
   }

@@ -55,9 +55,10 @@ export class PipelineStore extends BaseStore {
     void this.open();
   }
 
-  /** The list of steps as it is now: computing something has made further ones known. */
+  /** The list of steps as it is now: computing something has made further ones known.  Another program is opened. */
   refresh = (): Promise<void> => this.attempt(async () => {
     const view = (await this.connection.request("open", {}, "list")).view as PipelineView;
+    if (view.plan !== this.view?.plan) return this.open();
     const known = new Set(view.steps.map((step) => step.id));
     if (known.has(this.selected)) this.set(() => (this.view = view));
   });

@@ -309,8 +309,8 @@ export class WorkbenchStore extends TextEditing {
   // --- branches ---
 
   private listBranches = (): Promise<void> => this.settled.then(() => this.attempt(async () => {
-    const listed = (await this.connection.request("branches.list", {}, "branches")).view as Pick<WorkbenchView, "branches" | "branch">;
-    this.set(() => { if (this.view) Object.assign(this.view, listed); });
+    const { branches } = (await this.connection.request("branches.list", {}, "branches")).view as WorkbenchView;
+    this.set(() => { if (this.view) this.view.branches = branches; }); // which of them is shown, is told when it is drawn
   }));
 
   goTo = (number: number): Promise<void> => this.attempt(async () => {
