@@ -25,7 +25,7 @@ def opened(harness: Harness, session: Any = None, dark: bool = False, wait: bool
     screen = Workbench(session or small_session())
     harness.show(screen, dark)
     if wait:
-        expect(harness.page.locator(".wb-text-row").first).to_be_visible(timeout=30_000)
+        expect(harness.page.locator(".wb-text-row").first).to_be_visible(timeout=60_000)
     return screen
 
 
