@@ -56,13 +56,18 @@ def test_an_edit_that_does_not_fit_another_target_is_told_in_the_panes_it_concer
     expect(page.get_by_role("alert")).to_have_count(0)
 
 
-def test_a_graph_pass_that_fails_is_told_where_its_graph_would_be(harness: Harness, refusing: str) -> None:
+def shown_then_stopped(harness: Harness, refusing: str) -> Workbench:
+    """A screen that is drawn, whose program then gets a pass that refuses it; the page has not heard of that yet."""
     screen = Workbench(wb.open(small_model()))
     harness.show(screen)
-    page = harness.page
-    expect(page.locator(".wb-text-row").first).to_be_visible(timeout=30_000)
+    expect(harness.page.locator(".wb-text-row").first).to_be_visible(timeout=30_000)
     step = next(one for one in ask(screen, "pipeline.open")["steps"] if one["name"] == "SimplifyExpr")
     ask(screen, "pipeline.insert", step=step["id"], name=refusing)
+    return screen
+
+
+def test_a_graph_pass_that_fails_is_told_where_its_graph_would_be(harness: Harness, refusing: str) -> None:
+    screen, page = shown_then_stopped(harness, refusing), harness.page
     harness.push()
     for which in ("A", "B"):
         alert = page.get_by_role("region", name=f"pane {which}").get_by_role("alert")
@@ -89,12 +94,8 @@ def test_an_error_goes_with_its_program_though_the_page_looked_at_the_next_one_b
     harness: Harness, refusing: str
 ) -> None:
     """What was only looked at stood for the program shown: when that was opened, nothing seemed to have changed."""
-    screen = Workbench(wb.open(small_model()))
-    harness.show(screen)
+    shown_then_stopped(harness, refusing)
     page = harness.page
-    expect(page.locator(".wb-text-row").first).to_be_visible(timeout=30_000)
-    step = next(one for one in ask(screen, "pipeline.open")["steps"] if one["name"] == "SimplifyExpr")
-    ask(screen, "pipeline.insert", step=step["id"], name=refusing)
     with harness.held(since="pane"):  # refused texts make the page look again: when the pass is out, and not yet drawn
         harness.push()
         harness.wait_until(lambda: harness.busy, "its texts are asked for")

@@ -309,7 +309,7 @@ export class WorkbenchStore extends TextEditing {
   // --- branches ---
 
   private listBranches = (): Promise<void> => this.settled.then(() => this.attempt(async () => {
-    const { branches } = (await this.connection.request("branches.list", {}, "branches")).view as WorkbenchView;
+    const { branches } = (await this.connection.request("branches.list", {}, "branches")).view as Pick<WorkbenchView, "branches">;
     this.set(() => { if (this.view) this.view.branches = branches; }); // which of them is shown, is told when it is drawn
   }));
 
