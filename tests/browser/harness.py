@@ -37,7 +37,7 @@ class Harness:
         self.dropped: set[str] = set()
         """Commands that are lost on their way: they come to no kernel, and no answer comes back."""
         self._held: list[dict[str, Any]] = []
-        self._since = ""
+        self._since = self._after = ""
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
         page.route("**/*", self._serve)
@@ -77,12 +77,13 @@ class Harness:
         self.page.evaluate("traits => void window.show(traits)", traits)
 
     @contextmanager
-    def held(self, since: str = "") -> Iterator[None]:
+    def held(self, since: str = "", after: str = "") -> Iterator[None]:
         """The kernel is at work on other cells, and has time again after it, whatever happens: screens are shared.
 
         `since`: a command that it takes long for; what is asked before that one is answered.
+        `after`: a command that it answers at once; what is asked after that one is not answered.
         """
-        self.busy, self._since = not since, since
+        self.busy, self._since, self._after = not (since or after), since, after
         try:
             yield
         finally:
@@ -90,7 +91,7 @@ class Harness:
 
     def answer_held(self) -> None:
         """The kernel has time again: it answers in the order it was asked in."""
-        self._since = ""
+        self._since = self._after = ""
         try:
             while self._held:  # what the page asks meanwhile comes behind these
                 answer = self._reply(self._held.pop(0))
@@ -105,6 +106,7 @@ class Harness:
         if self.busy:
             self._held.append(message)
             return None
+        self.busy = message["op"] == self._after
         return self._reply(message)
 
     def _reply(self, message: dict[str, Any]) -> str | None:

@@ -89,6 +89,43 @@ def test_a_click_is_not_carried_over_to_another_program(harness: Harness) -> Non
     expect(ladder(harness)).to_contain_text("Click a box or a line")
 
 
+def test_of_a_program_that_another_one_overtakes_nothing_is_asked_any_more(harness: Harness) -> None:
+    """The page looked again when kernels had come: another program was shown by then, of which theirs were asked."""
+    screen = Workbench(wb.open(network()))
+    harness.show(screen)
+    expect(pane(harness, "B").locator(".wb-text-row").first).to_be_visible()
+    harness.asked_so_far()
+    with harness.held(after="kernels"):
+        x = relay.var("x", shape=(4, 16), dtype="float32")
+        screen.session = wb.open(relay.Function([x], relay.sqrt(x)))
+        harness.push()
+        harness.wait_until(lambda: harness.busy, "the kernels of the second program are told")
+        screen.session = wb.open(network())
+        harness.push()
+    expect(box(harness, "softmax")).to_be_visible()
+    expect(pane(harness, "B").locator(".wb-text-row").first).to_be_visible()
+    harness.asked_so_far()
+    assert harness.refused == []
+    expect(harness.page.locator(".wb-problem")).to_have_count(0)
+
+
+def test_back_where_a_kernel_was_shown_that_is_gone_its_program_s_own_stays(harness: Harness) -> None:
+    screen = Workbench(wb.open(network()))
+    harness.show(screen)
+    expect(pane(harness, "B").locator(".wb-text-row").first).to_be_visible()
+    harness.asked_so_far()
+    x = relay.var("x", shape=(4, 16), dtype="float32")
+    screen.session = wb.open(relay.Function([x], relay.sqrt(x)))
+    harness.push()
+    expect(box(harness, "sqrt")).to_be_visible()
+    harness.asked_so_far()
+    harness.page.get_by_role("button", name="Back", exact=True).click()
+    harness.asked_so_far()
+    expect(pane(harness, "B").get_by_role("combobox", name="Kernel")).to_have_value("fused_sqrt")
+    expect(pane(harness, "B").locator(".wb-text-row").first).to_be_visible()
+    assert harness.refused == []
+
+
 def test_a_box_of_a_program_that_cannot_be_lowered(harness: Harness) -> None:
     """What will not come is not waited for."""
     session = wb.open(network()).rerun(insert={"EliminateCommonSubexpr": "ToANormalForm"})  # Lower takes no let

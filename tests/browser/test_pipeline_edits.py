@@ -204,6 +204,7 @@ def test_drafts_live_as_long_as_a_page_that_may_store_nothing(kept: Harness) -> 
     expect(page.locator(".wb-draft")).to_have_count(0)
     kept.screen.session = first
     kept.push()
+    expect(page.locator(".wb-draft").first).to_be_visible()  # this program's steps are shown again
     page.get_by_role("listbox", name="Steps").get_by_role("option", name="InferType").click()
     page.get_by_role("button", name="Edit the draft").click()
     expect(page.locator(".cm-content")).to_contain_text("R.tanh")

@@ -124,6 +124,11 @@ export abstract class Fetching extends BaseStore {
     return this.openedIn.get(this.tools.key(layer)) ?? [];
   }
 
+  /** Whether the program shown has the kernel: until its kernels are here, the one shown is of the program before. */
+  has(kernel = this.kernel): boolean {
+    return this.kernels.some(({ name }) => name === kernel);
+  }
+
   key(layer: string): string {
     return OF_THE_MODEL.includes(layer) ? layer : `${layer} ${this.kernel}`;
   }
@@ -253,7 +258,7 @@ export abstract class Fetching extends BaseStore {
   }
   protected loadText(layer: string): Promise<void> {
     const key = this.key(layer);
-    if (this.texts.has(key) || this.refusals.has(key) || (!OF_THE_MODEL.includes(layer) && !this.kernel)) return Promise.resolve();
+    if (this.texts.has(key) || this.refusals.has(key) || (!OF_THE_MODEL.includes(layer) && !this.has())) return Promise.resolve();
     return this.once(`text ${key}`, async () => {
       const answer = await this.connection.request("pane", { layer, kernel: this.kernel }).catch((error) => this.refused(key, error));
       if (!answer) return;
@@ -277,7 +282,7 @@ export abstract class Fetching extends BaseStore {
 
   protected loadFormulas(): Promise<void> {
     const kernel = this.kernel;
-    if (!kernel || this.stages.has(kernel)) return Promise.resolve();
+    if (!this.has() || this.stages.has(kernel)) return Promise.resolve();
     return this.once(`formulas ${kernel}`, async () => {
       const view = (await this.connection.request("formulas", { kernel })).view as { stages: FormulaView[] };
       this.set(() => this.stages.set(kernel, view.stages));
@@ -288,7 +293,7 @@ export abstract class Fetching extends BaseStore {
     const kernel = this.kernel;
     const native = !this.moving || this.panes.some((shown) => COMPILED.includes(shown.layer));
     const known = this.tables.get(kernel);
-    if (!kernel || known?.native || (known && !native)) return Promise.resolve();
+    if (!this.has() || known?.native || (known && !native)) return Promise.resolve();
     return this.once(`links ${kernel} ${native}`, async () => {
       try {
         const view = (await this.connection.request("links", native ? { kernel } : { kernel, native })).view as LinkView;
@@ -328,7 +333,7 @@ export abstract class Fetching extends BaseStore {
   }
   protected loadCompared(layer: string): Promise<void> {
     const key = this.key(layer);
-    if (this.compared.has(key)) return Promise.resolve();
+    if (this.compared.has(key) || (!OF_THE_MODEL.includes(layer) && !this.has())) return Promise.resolve();
     return this.once(`compare ${key}`, async () => {
       const number = this.against;
       const kernel = OF_THE_MODEL.includes(layer) ? "" : this.kernel;
@@ -344,7 +349,7 @@ export abstract class Fetching extends BaseStore {
   private loadCounterpart(): Promise<void> {
     const [number, kernel] = [this.against, this.kernel];
     const key = `${number} ${kernel}`;
-    if (!kernel || this.counterparts.has(key)) return Promise.resolve();
+    if (!this.has() || this.counterparts.has(key)) return Promise.resolve();
     return this.once(`counterpart ${key}`, async () => {
       const { beside } = (await this.connection.request("counterpart", { number, kernel })).view as { beside: string };
       this.set(() => this.counterparts.set(key, beside));

@@ -396,7 +396,7 @@ export class PipelineStore extends BaseStore {
     const target = this.rewrite?.shown ?? this.step?.shown;
     if (!target || this.rewriteIndex !== null || this.kinds) return;
     for (const [side, lines, start] of target.missing(rows)) {
-      void this.attempt(async () => {
+      void this.look(async () => {
         const chunk = (await this.connection.request("text", { step: this.selected, side, start, count: PAGE })).view as Chunk;
         this.set(() => { lines.add(chunk.start, chunk.lines); target.changed(); });
       });

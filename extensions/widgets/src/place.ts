@@ -79,7 +79,7 @@ export function goTo(store: WorkbenchStore, text: string): void {
   store.set(() => {
     store.panes = place.panes;
     store.focused = place.focused;
-    if (place.kernel) store.kernel = place.kernel;
+    if (place.kernel && (store.has(place.kernel) || store.kernels.length === 0)) store.kernel = place.kernel;
     for (const [layer, groups] of place.opened) store.openGroups(layer, groups);
     store.leave("", classes);
     store.selected = classes;

@@ -168,7 +168,7 @@ export class Reading {
       this.store.set(() => (this.finds[at] = { text, ...view, at: -1, problem: "" }));
       this.step(at, 1);
     } catch (error) {
-      if (error instanceof Overtaken) return;
+      if (error instanceof Overtaken || this.finds[at]?.text !== text) return; // closed meanwhile, or the program is another one
       const problem = (error as { view?: { message: string; expected: string } }).view;
       this.store.set(() => (this.finds[at] = { text, lines: [], count: 0, at: -1, problem: problem ? `${problem.message}: ${problem.expected}` : say.frame.notSearched }));
     }
