@@ -27,7 +27,7 @@ export class AblationStore extends BaseStore {
 
   private forget(): void {
     this.cancel();
-    this.set(() => { this.base = null; this.rows.clear(); });
+    this.set(() => { this.base = this.problem = null; this.rows.clear(); });
   }
 
   cancel = (): void => {

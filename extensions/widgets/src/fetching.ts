@@ -159,10 +159,10 @@ export abstract class Fetching extends BaseStore {
   /** Fetch what the panes show; graphs first, since they are there already. */
   load(): void {
     for (const shown of this.panes) if (shown.mode === "graph") void this.loadGraph(shown.layer);
-    for (const shown of this.panes) if (shown.mode === "tree") void this.once(`tree ${shown.layer}`, () => this.tools.loadTree(shown.layer));
+    for (const shown of this.panes) if (shown.mode === "tree") void this.once(`tree ${this.tools.key(shown.layer)}`, () => this.tools.loadTree(shown.layer));
     void this.loadKernels().then(() => {
       if (this.refusals.has("kernels")) this.linked();
-      for (const shown of this.panes) if (shown.mode === "tree") void this.once(`tree ${shown.layer}`, () => this.tools.loadTree(shown.layer));
+      for (const shown of this.panes) if (shown.mode === "tree") void this.once(`tree ${this.tools.key(shown.layer)}`, () => this.tools.loadTree(shown.layer));
       for (const shown of this.panes) if (shown.mode === "graph") void this.loadGraph(shown.layer);
       for (const shown of this.panes) if (this.reads(shown)) void this.loadText(shown.layer);
       if (this.panes.some((shown) => shown.mode === "cards")) void this.loadFormulas();

@@ -54,8 +54,13 @@ export class GraphTools {
     this.trees.clear();
     this.lost = this.chosen ?? this.lost;
     this.chosen = this.why = this.spoken = null;
-    const labels = new Set(this.steps());
-    for (const [layer, step] of this.stepOf) if (!labels.has(step)) this.stepOf.delete(layer);
+  }
+
+  /** Draw the layer's own graph where it was drawn after a step that is gone; whether there was such a one. */
+  dropSteps(): boolean {
+    const gone = [...this.stepOf].filter(([, step]) => step && !this.steps().includes(step));
+    for (const [layer] of gone) this.stepOf.delete(layer);
+    return gone.length > 0;
   }
 
   choose(layer: string, id: string): void {

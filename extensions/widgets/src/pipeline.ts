@@ -156,7 +156,7 @@ export class PipelineStore extends BaseStore {
     void this.load();
   }
 
-  /** Look at steps; that one is gone meanwhile is no refusal. */
+  /** Look at steps, or ask how one can be changed; that one is gone meanwhile is no refusal. */
   private look(work: () => Promise<void>): Promise<void> {
     const generation = this.generation;
     return this.attempt(() => work().catch(async (error: unknown) => {
@@ -237,12 +237,12 @@ export class PipelineStore extends BaseStore {
   }
 
   /** Open the text of a function after the selected step; a text that was left unapplied goes on. */
-  edit = (name = ""): Promise<void> => this.attempt(async () => {
+  edit = (name = ""): Promise<void> => this.look(async () => {
     if (this.canChange) await this.openText(this.selected, name);
   });
 
   /** The same after a step that is not selected, in the place of the text that a pane shows. */
-  editAt = (label: string, name: string, place: TextPlace): Promise<void> => this.attempt(async () => {
+  editAt = (label: string, name: string, place: TextPlace): Promise<void> => this.look(async () => {
     const step = this.view?.steps.find((one) => one.name === label && !one.left_out);
     if (step && this.view?.editable) await this.openText(step.id, name, place);
   });
@@ -285,7 +285,7 @@ export class PipelineStore extends BaseStore {
     this.closeEditor();
   };
 
-  /** Hand an edited text to the kernel; a refusal stays with the text. */
+  /** Hand an edited text to the kernel; a refusal stays with the text, and what is typed meanwhile is a draft. */
   apply = (text: string): Promise<void> => this.attempt(async () => {
     const editing = this.editing;
     if (!editing || text === editing.source.text) return;
@@ -296,10 +296,11 @@ export class PipelineStore extends BaseStore {
     });
     const view = reply.view as { refused?: ErrorView; step?: string };
     if (view.refused) {
-      this.set(() => (this.editing = { ...editing, now: text, refused: view.refused! }));
+      const open = this.editing?.source === editing.source ? this.editing : null; // it may have been closed meanwhile
+      this.set(() => open ? (this.editing = { ...open, refused: view.refused! }) : (this.problem = view.refused!));
       return;
     }
-    this.drafts.put(this.draftKey(editing.source), null);
+    if (editing.now === text) this.drafts.put(this.draftKey(editing.source), null);
     await this.moveTo(view.step ?? "");
   });
 
@@ -327,7 +328,7 @@ export class PipelineStore extends BaseStore {
   rebase = (): Promise<void> => this.change("rebase", {});
 
   /** Put a pass in after the selected step; one with options asks for them first. */
-  addPass = (name: string): Promise<void> => this.attempt(async () => {
+  addPass = (name: string): Promise<void> => this.look(async () => {
     if (await this.askOptions(name)) return;
     await this.change("insert", { step: this.selected, name });
   });
@@ -339,7 +340,7 @@ export class PipelineStore extends BaseStore {
     return form.parameters.length > 0;
   };
 
-  showOptions = (): Promise<void> => this.attempt(async () => {
+  showOptions = (): Promise<void> => this.look(async () => {
     if (!(await this.askOptions())) this.set(() => { this.form = { form: null, adds: false, values: {} }; this.adding = null; });
   });
 
@@ -354,7 +355,7 @@ export class PipelineStore extends BaseStore {
     this.turns = this.turns.then(() => this.opening).then(() => this.view?.[what] ? this.change(what, {}) : undefined);
   }
 
-  choosePass = (): Promise<void> => this.attempt(async () => {
+  choosePass = (): Promise<void> => this.look(async () => {
     if (!this.canChange) return;
     const source = (await this.connection.request("source", { step: this.selected }, "source")).view as SourceView;
     this.set(() => { this.adding = this.adding ? null : source.passes; this.form = null; });

@@ -116,6 +116,11 @@ export class Trail {
     if (could[0] !== (this.back !== null) || could[1]) this.store.set(() => {});
   };
 
+  /** Parts of a program have other numbers in the next one: where one was in it, nothing is selected any more. */
+  unselect(): void {
+    this.places = this.places.map((place) => place.replace(/&select=[^&]*/, ""));
+  }
+
   get back(): string | null {
     return this.places[this.at - 1] ?? null;
   }

@@ -16,7 +16,7 @@ export class RunStore extends BaseStore {
 
   constructor(host: Host) {
     super(host);
-    this.connection.onEvent = (name) => { if (name === "changed" || name === "inputs") this.set(() => { this.found = null; this.chosen = -1; }); };
+    this.connection.onEvent = (name) => { if (name === "changed" || name === "inputs") this.set(() => { this.found = this.problem = null; this.chosen = -1; }); };
   }
 
   run = (): Promise<void> => this.attempt(async () => {

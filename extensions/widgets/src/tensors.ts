@@ -30,6 +30,8 @@ export class TensorStore extends BaseStore {
   /** Whether errors are painted on the graphs. */
   painted = false;
   working = "";
+  /** Counts the programs: a refusal of what was asked of an earlier one says nothing of this one. */
+  private program = 0;
   /** The errors of the graph steps that were computed, by step. */
   private known = new Map<string, TensorsView>();
 
@@ -41,13 +43,16 @@ export class TensorStore extends BaseStore {
   /** The program is another one, or what it is run on: what was computed says nothing any more. */
   private forget(): void {
     this.known.clear();
-    this.set(() => { this.graphs = []; this.list = null; this.picture = null; this.outputs = null; this.painted = false; });
+    this.program++;
+    this.set(() => { this.graphs = []; this.list = this.picture = this.outputs = this.problem = null; this.painted = false; });
     this.onNews();
   }
 
   private run(what: string, work: () => Promise<void>): Promise<void> {
     this.set(() => { this.working = what; this.problem = null; });
-    return this.attempt(work).finally(() => { this.set(() => (this.working = "")); this.onNews(); });
+    const { program } = this;
+    const current = () => work().catch((error: unknown) => { if (program === this.program) throw error; });
+    return this.attempt(current).finally(() => { this.set(() => (this.working = "")); this.onNews(); });
   }
 
   begin = (): Promise<void> => this.attempt(async () => {

@@ -3,6 +3,7 @@ import { ChecksStore } from "./checks";
 import { watched } from "./changes";
 import { Extras, type ExtraName } from "./extras";
 import { GraphTools, type CallView } from "./graph_tools";
+import type { Classes } from "./links";
 import { LensStore } from "./lens_store";
 import { PipelineStore } from "./pipeline";
 import { Reading } from "./reading";
@@ -53,7 +54,10 @@ export class WorkbenchStore extends TextEditing {
     this.steps.onChosen = () => this.showStep();
     this.steps.onMoved = () => void this.open();
     this.target = new TargetStore(host, () => this.steps.view?.plan ?? "", () => this.open());
-    this.steps.subscribe(() => this.set(() => this.fitLayers()));
+    this.steps.subscribe(() => {
+      if (this.tools.dropSteps()) this.load();
+      this.set(() => this.fitLayers());
+    });
     this.connection.onEvent = (name, args) => {
       if (name === "changed") void this.open();
       if (name === "branches") void this.listBranches(); // a cell has made some
@@ -241,6 +245,11 @@ export class WorkbenchStore extends TextEditing {
     if (this.checks.view?.state === "none") await this.checks.start();
   }
 
+  protected override reselect(classes: Classes): void {
+    this.extras.trail.unselect();
+    super.reselect(classes);
+  }
+
   turnBack(what: "undo" | "redo"): void {
     this.steps.turn(what);
   }
@@ -249,12 +258,13 @@ export class WorkbenchStore extends TextEditing {
   private note = (kernel: string, found: MeasuredView): Promise<void> => this.attempt(async () => {
     if (found.milliseconds === null) return;
     await this.look(); // what was released is a branch of its own
+    if (this.lenses.get(kernel)?.measured?.view !== found) return; // another program is shown by now
     const { text, rate, share } = found;
     this.set(() => this.measured.set(`${this.view?.branch ?? 0} ${kernel}`, { text, rate, share, seconds: found.milliseconds! / 1e3 }));
   });
 
   /** Run the kernel on this machine, of the branch shown or of another. */
-  measure = (branch = this.view?.branch ?? 0, kernel = this.kernel): Promise<void> => this.attempt(async () => {
+  measure = (branch = this.view?.branch ?? 0, kernel = this.kernel): Promise<void> => this.ofShown(async () => {
     if (!kernel || this.measuring) return;
     const lens = branch === (this.view?.branch ?? 0) && this.panes.some((shown) => shown.mode === "lens") ? this.lenses.get(kernel) : undefined;
     const work = lens?.view ? lens.measure() : this.timed(branch, kernel);
