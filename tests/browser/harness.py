@@ -83,6 +83,7 @@ class Harness:
         `since`: a command that it takes long for; what is asked before that one is answered.
         `after`: a command that it answers at once; what is asked after that one is not answered.
         """
+        assert not (since and after), "it is held from one command on, or behind one"
         self.busy, self._since, self._after = not (since or after), since, after
         try:
             yield
@@ -106,7 +107,7 @@ class Harness:
         if self.busy:
             self._held.append(message)
             return None
-        self.busy = message["op"] == self._after
+        self.busy = message["op"] == self._after  # what comes behind this one is not answered
         return self._reply(message)
 
     def _reply(self, message: dict[str, Any]) -> str | None:

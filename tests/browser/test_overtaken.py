@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import numpy as np
 import pytest
 from playwright.sync_api import Locator, expect
 
@@ -125,8 +124,17 @@ def test_a_kernel_of_before_is_measured_no_more(harness: Harness) -> None:
     expect(harness.page.locator(".wb-problem")).to_have_count(0)
 
 
-@pytest.mark.parametrize(("name", "button"), [("Run", "Run it"), ("Ablation", "What does each pass do?"), ("Values", "Errors")])
-def test_an_error_below_the_panes_goes_with_its_program(harness: Harness, refusing: str, name: str, button: str) -> None:  # noqa: F811
+BELOW = (("Run", "Run it"), ("Ablation", "What does each pass do?"), ("Values", "Errors"))
+"""Tabs below the panes, and the button of each that runs the program."""
+
+
+@pytest.mark.parametrize(("name", "button"), BELOW)
+def test_an_error_below_the_panes_goes_with_its_program(
+    harness: Harness,
+    refusing: str,  # noqa: F811
+    name: str,
+    button: str,
+) -> None:
     shown_then_stopped(harness, refusing)
     harness.push()
     harness.asked_so_far()
@@ -187,3 +195,89 @@ def test_tensors_of_a_step_that_goes_are_no_problem_of_the_next_program(harness:
         harness.push()
     harness.asked_so_far()
     expect(strip.get_by_role("alert")).to_have_count(0, timeout=2000)
+
+
+def test_an_attribute_is_changed_in_the_program_that_was_clicked_or_not_at_all(harness: Harness) -> None:
+    """Its place and number named a call of the next program, whose attribute was changed and nobody told."""
+    x = relay.var("x", shape=(4, 16), dtype="float32")
+    screen = drawn(harness, relay.Function([x], relay.sqrt(relay.clip(x, 0.0, 6.0))))
+    harness.page.get_by_role("navigation", name="Layers of the program").get_by_role("button", name="Relay").click()
+    box(harness, "clip").click()
+    operators = harness.page.get_by_role("region", name="Operators")
+    operators.locator("summary").click()
+    field = operators.get_by_role("textbox", name="a_max of clip")
+    expect(field).to_have_value("6")
+    with harness.held():
+        field.fill("5")
+        field.press("Enter")
+        screen.session = wb.open(relay.Function([x], relay.sqrt(relay.clip(x, 0.0, 3.0))))
+        harness.push()
+    harness.asked_so_far()
+    assert "a_max=3" in screen.session["FuseOps"].program["main"].script()
+    expect(harness.page.locator(".wb-problem")).to_contain_text("E-UI-STALE")
+
+
+def test_a_kept_view_selects_in_its_program_only(harness: Harness) -> None:
+    """Its numbers are other parts of another program."""
+    screen = drawn(harness, network())
+    selection = harness.page.get_by_role("complementary", name="The selection")
+    box(harness, "tanh").click()
+    expect(selection).to_contain_text("tanh")
+    tab(harness, "Views").click()
+    harness.page.get_by_label("Name of this view").fill("here")
+    harness.page.get_by_role("button", name="Keep this view").click()
+    kept = harness.page.get_by_role("list", name="Kept views").get_by_role("button", name="here", exact=True)
+    expect(kept).to_be_visible()
+    first, place = screen.session, screen.views["here"]
+    screen.session = wb.open(squashed())
+    harness.push()
+    expect(box(harness, "sqrt")).to_be_visible()
+    harness.asked_so_far()
+    kept.click()
+    harness.asked_so_far()
+    expect(selection).to_contain_text("Click a box or a line")
+    screen.session = first
+    harness.push()
+    expect(box(harness, "tanh")).to_be_visible()
+    harness.asked_so_far()
+    kept.click()
+    expect(selection).to_contain_text("tanh")
+    assert "&of=" in place
+
+
+def test_a_link_to_a_place_of_another_program_selects_nothing(harness: Harness) -> None:
+    screen = drawn(harness, network())
+    box(harness, "tanh").click()
+    harness.asked_so_far()
+    tab(harness, "Views").click()
+    harness.page.get_by_label("Name of this view").fill("here")
+    harness.page.get_by_role("button", name="Keep this view").click()
+    harness.wait_until(lambda: "here" in screen.views, "it is kept")
+    place = screen.views["here"]
+    for program, told in ((network(), "tanh"), (squashed(), "Click a box or a line")):
+        harness.screen = screen = Workbench(wb.open(program), at=place)
+        object.__setattr__(screen, "send", lambda content, buffers=None: None)
+        harness.page.reload()
+        harness.until_ready()
+        traits = {"kind": screen.kind, "bundle_hash": screen.bundle_hash}
+        harness.page.evaluate("traits => void window.show(traits)", traits)
+        expect(pane(harness, "B").locator(".wb-text-row").first).to_be_visible()
+        harness.asked_so_far()
+        expect(harness.page.get_by_role("complementary", name="The selection")).to_contain_text(told)
+
+
+def test_why_a_primitive_is_refused_at_a_loop_that_goes_is_no_problem_of_the_next_schedule(harness: Harness) -> None:
+    schedule = Schedule(plain_matmul(16, 16, 16))
+    harness.show(Workbench(wb.open(schedule), schedule=schedule))
+    page = harness.page
+    page.locator(".wb-tree .wb-box-head").filter(has=page.locator(".wb-iter", has_text=re.compile("^k$"))).click()
+    why = page.get_by_role("button", name=re.compile("^What instead of")).first
+    expect(why).to_be_visible()
+    harness.asked_so_far()
+    with harness.held():
+        why.click()
+        schedule.fuse(*schedule.get_loops("C")[:2])
+        harness.push()
+    harness.asked_so_far()
+    assert any(told.startswith("schedule.ways") for told in harness.refused)
+    expect(page.locator(".wb-problem")).to_have_count(0)

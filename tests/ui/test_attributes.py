@@ -86,6 +86,18 @@ def test_infinity_is_a_number_however_it_is_written(text: str, shown: Any, most:
     np.testing.assert_array_equal(rebuilt.run({"x": given})["output_0"], expected)
 
 
+def test_an_attribute_of_a_program_that_was_shown_before_is_not_changed_in_the_next_one() -> None:
+    """Its place and number name another call there: a page may not have drawn that yet."""
+    screen, at = clipping()
+    seen = ask(screen, "open")["plan"]
+    x = relay.var("x", shape=(4,))
+    screen.session = wb.open(wb.IRModule.from_expr(relay.Function([x], relay.clip(x, 0.0, 3.0))))
+    assert refused(screen, "set_attribute", **at, text="7", seen=seen)["code"] == "E-UI-STALE"
+    assert ask(screen, "calls", layer="relay")["calls"][0]["facts"]["a_max"] == 3
+    ask(screen, "set_attribute", **at, text="7", seen=ask(screen, "open")["plan"])
+    assert ask(screen, "calls", layer="relay")["calls"][0]["facts"]["a_max"] == 7
+
+
 @pytest.mark.parametrize("text", ["nan", "'inf'", "infinite", "", "1 if x", *DEEP.values()], ids=lambda text: text[:9])
 def test_what_is_no_number_is_refused_as_an_attribute(text: str) -> None:
     screen, at = clipping()

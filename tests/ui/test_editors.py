@@ -290,7 +290,10 @@ def test_taking_back_another_move_than_was_seen_is_refused() -> None:
     assert error["where"] == "schedule of main" and error["found"] and error["fix"]
     assert refused(screen, "take_back", kernel="main", number=2, code=code)["code"] == "E-UI-ARGUMENT"
     assert sch.fingerprint() == before
-    ask(screen, "take_back", kernel="main", number=1, code=sch.moves.done[0].code)
+    seen = {"seen": "another program's"}
+    code = sch.moves.done[0].code
+    assert refused(screen, "take_back", kernel="main", number=1, code=code, **seen)["code"] == "E-UI-STALE"
+    ask(screen, "take_back", kernel="main", number=1, code=code, seen=ask(screen, "open")["plan"])
     assert not sch.moves.done
     agreed(screen, sch)
 

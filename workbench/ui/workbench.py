@@ -139,8 +139,9 @@ class Workbench(Screen):
             "open": self._open,
             "select": self._select,
             "measure": self._measure,
-            "take_back": self._take_back,
-            "set_attribute": self._set_attribute,
+            **self._steps.edits.seeing(
+                {"take_back": self._take_back, "set_attribute": self._set_attribute}, "take_back", "set_attribute"
+            ),
         }
         recorded = {name: self._changes.recording(name, command) for name, command in commands.items()}
         followed = {

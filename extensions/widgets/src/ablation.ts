@@ -27,6 +27,7 @@ export class AblationStore extends BaseStore {
 
   private forget(): void {
     this.cancel();
+    this.generation++;
     this.set(() => { this.base = this.problem = null; this.rows.clear(); });
   }
 
@@ -41,7 +42,7 @@ export class AblationStore extends BaseStore {
     const turn = this.turn;
     const ask = async (op: string, args: Record<string, unknown>) => (await this.connection.request(op, { ...args, measured }, "ablation")).view;
     this.set(() => { this.running = true; this.measured = measured; this.problem = null; });
-    return this.attempt(async () => {
+    return this.ofShown(async () => {
       const begun = (await ask("ablation.begin", {})) as { passes: string[]; base: Figures };
       this.set(() => { this.passes = begun.passes; this.base = begun.base; });
       for (const step of begun.passes) {

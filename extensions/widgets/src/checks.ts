@@ -35,7 +35,7 @@ export class ChecksStore extends BaseStore {
 
   constructor(host: Host) {
     super(host);
-    this.connection.onEvent = (name) => { if (name === "checks" || name === "inputs") void this.ask(); };
+    this.connection.onEvent = (name) => { if (name === "changed") this.set(() => (this.problem = null)); if (name === "checks" || name === "inputs") void this.ask(); };
     this.ready = this.ask();
   }
 

@@ -22,7 +22,7 @@ export abstract class Fetching extends BaseStore {
   kernels: KernelView[] = [];
   kernel = "";
   /** Which parts of a model the numbers of classes stand for. */
-  private numbering: string | null = null;
+  numbering: string | null = null;
   private origins = new Origins();
   /** By kernel, what it does of the imported graph, in the kernel's words. */
   private does: Record<string, number[]> = {};
@@ -51,8 +51,6 @@ export abstract class Fetching extends BaseStore {
   /** By branch and kernel, the kernel of that branch that does the same; empty if none does. */
   protected counterparts = new Map<string, string>();
   protected asked = new Set<string>();
-  /** Counts the programs shown: a refusal of what was asked of an earlier one says nothing of this one. */
-  private shownNumber = 0;
   /** What cannot be shown of this program, and why: by text, and "kernels". */
   private refusals = new Map<string, ErrorView>();
   protected stages = new Map<string, FormulaView[]>();
@@ -62,7 +60,7 @@ export abstract class Fetching extends BaseStore {
 
   /** The program has changed: what was fetched is not its any more. */
   protected forget(): void {
-    this.shownNumber++;
+    this.generation++;
     this.moving = this.view !== null;
     clearTimeout(this.rest);
     this.asked = new Set();
@@ -124,9 +122,13 @@ export abstract class Fetching extends BaseStore {
     return this.openedIn.get(this.tools.key(layer)) ?? [];
   }
 
-  /** Whether the program shown has the kernel: until its kernels are here, the one shown is of the program before. */
-  has(kernel = this.kernel): boolean {
+  hasKernel(kernel: string): boolean {
     return this.kernels.some(({ name }) => name === kernel);
+  }
+
+  /** Whether the program shown can be asked of a layer: until its kernels are here, the one shown is of the program before. */
+  private asksOf(layer: string): boolean {
+    return OF_THE_MODEL.includes(layer) || this.hasKernel(this.kernel);
   }
 
   key(layer: string): string {
@@ -141,9 +143,9 @@ export abstract class Fetching extends BaseStore {
   /** Keep a refusal for the panes, and see which step it was; other failures are thrown on. */
   private async refused(what: string, error: unknown): Promise<void> {
     if (!(error instanceof Refusal) || this.recorded || error.view.code === "E-UI-STALE") throw error;
-    const { shownNumber } = this;
+    const { generation } = this;
     await this.opening;
-    if (shownNumber !== this.shownNumber) return;
+    if (generation !== this.generation) return;
     this.set(() => this.refusals.set(what, error.view));
     await this.look();
     if (this.panes.every(({ layer }) => this.refusal(layer) === undefined)) throw error; // no pane tells it
@@ -178,19 +180,6 @@ export abstract class Fetching extends BaseStore {
     if (asked.has(what)) return Promise.resolve();
     asked.add(what);
     return this.ofShown(work).finally(() => asked.delete(what));
-  }
-
-  /** Run a request about the program shown; refused once another one is shown, it says nothing of that. */
-  protected ofShown(work: () => Promise<void>): Promise<void> {
-    const { shownNumber } = this;
-    return this.attempt(async () => {
-      try {
-        await work();
-      } catch (error) {
-        await this.opening; // the kernel told of a change before it refused what was asked of the program before
-        if (shownNumber === this.shownNumber) throw error;
-      }
-    });
   }
 
   protected async loadKernels(): Promise<void> {
@@ -258,7 +247,7 @@ export abstract class Fetching extends BaseStore {
   }
   protected loadText(layer: string): Promise<void> {
     const key = this.key(layer);
-    if (this.texts.has(key) || this.refusals.has(key) || (!OF_THE_MODEL.includes(layer) && !this.has())) return Promise.resolve();
+    if (this.texts.has(key) || this.refusals.has(key) || !this.asksOf(layer)) return Promise.resolve();
     return this.once(`text ${key}`, async () => {
       const answer = await this.connection.request("pane", { layer, kernel: this.kernel }).catch((error) => this.refused(key, error));
       if (!answer) return;
@@ -282,7 +271,7 @@ export abstract class Fetching extends BaseStore {
 
   protected loadFormulas(): Promise<void> {
     const kernel = this.kernel;
-    if (!this.has() || this.stages.has(kernel)) return Promise.resolve();
+    if (!this.hasKernel(kernel) || this.stages.has(kernel)) return Promise.resolve();
     return this.once(`formulas ${kernel}`, async () => {
       const view = (await this.connection.request("formulas", { kernel })).view as { stages: FormulaView[] };
       this.set(() => this.stages.set(kernel, view.stages));
@@ -293,7 +282,7 @@ export abstract class Fetching extends BaseStore {
     const kernel = this.kernel;
     const native = !this.moving || this.panes.some((shown) => COMPILED.includes(shown.layer));
     const known = this.tables.get(kernel);
-    if (!this.has() || known?.native || (known && !native)) return Promise.resolve();
+    if (!this.hasKernel(kernel) || known?.native || (known && !native)) return Promise.resolve();
     return this.once(`links ${kernel} ${native}`, async () => {
       try {
         const view = (await this.connection.request("links", native ? { kernel } : { kernel, native })).view as LinkView;
@@ -333,7 +322,7 @@ export abstract class Fetching extends BaseStore {
   }
   protected loadCompared(layer: string): Promise<void> {
     const key = this.key(layer);
-    if (this.compared.has(key) || (!OF_THE_MODEL.includes(layer) && !this.has())) return Promise.resolve();
+    if (this.compared.has(key) || !this.asksOf(layer)) return Promise.resolve();
     return this.once(`compare ${key}`, async () => {
       const number = this.against;
       const kernel = OF_THE_MODEL.includes(layer) ? "" : this.kernel;
@@ -349,7 +338,7 @@ export abstract class Fetching extends BaseStore {
   private loadCounterpart(): Promise<void> {
     const [number, kernel] = [this.against, this.kernel];
     const key = `${number} ${kernel}`;
-    if (!this.has() || this.counterparts.has(key)) return Promise.resolve();
+    if (!this.hasKernel(kernel) || this.counterparts.has(key)) return Promise.resolve();
     return this.once(`counterpart ${key}`, async () => {
       const { beside } = (await this.connection.request("counterpart", { number, kernel })).view as { beside: string };
       this.set(() => this.counterparts.set(key, beside));
@@ -378,8 +367,12 @@ export abstract class Fetching extends BaseStore {
     return this.reading.without(layer, base, shown.lines.total);
   }
   /** The whole text of a layer. */
-  async whole(layer: string): Promise<string> {
-    return ((await this.connection.request("whole", { layer, kernel: this.kernel })).view as { text: string }).text;
+  async whole(layer: string): Promise<string | undefined> {
+    let text: string | undefined;
+    await this.ofShown(async () => {
+      ({ text } = (await this.connection.request("whole", { layer, kernel: this.kernel })).view as { text: string });
+    });
+    return text;
   }
   /** Open a group of the graph, or close it. */
   open_group(layer: string, id: string): void {

@@ -57,15 +57,15 @@ export class LensStore extends BaseStore {
     void this.open().then(() => { if (this.view && visits(nestOf(this.view)) <= QUICK) return this.measure(); });
   }
 
-  open = (block?: string): Promise<void> => this.attempt(async () => {
+  open = (block?: string): Promise<void> => this.newest(this.attempt(async () => {
     const args = block === undefined ? {} : { block };
     const before = this.view?.state;
     this.show((await this.connection.request("open", args, "open")).view as LensView);
     if (this.view?.state !== before) this.set(() => (this.back = null)); // moved elsewhere: that way back leads somewhere else
-  });
+  }));
 
   query(op: string, args: Record<string, unknown>, take: (view: unknown) => void): Promise<void> {
-    return this.attempt(async () => {
+    return this.ofShown(async () => {
       const found = (await this.connection.request(op, args, "more")).view;
       this.set(() => take(found));
     });
@@ -76,7 +76,7 @@ export class LensStore extends BaseStore {
     const fresh = !this.view || this.view.block !== view.block || this.view.loops.length !== view.loops.length;
     this.set(() => {
       if (this.problem?.code !== "E-UI-STALE") this.problem = null; // that one says why the picture is another
-      if (this.view && this.view.state !== view.state) this.keepMeasured();
+      if (this.view && this.view.state !== view.state) { this.generation++; this.keepMeasured(); }
       this.view = view;
       this.draft = null;
       if (!fresh) return;

@@ -1,6 +1,6 @@
 // The state of the stepper: which steps there are, what each changed, and the rewrites inside it.
 import type { BadgeView } from "./checks";
-import { NoAnswer, Refusal } from "./connection";
+import { NoAnswer } from "./connection";
 import { PAGE, Shown, type Row } from "./diff";
 import type { AcrossRow } from "./diffpane";
 import { Drafts } from "./drafts";
@@ -33,7 +33,6 @@ export class PipelineStore extends BaseStore {
   form: { form: PrimitiveView | null; adds: boolean; values: Record<string, unknown> } | null = null;
   /** What the verifier says of steps, by id; null: nobody asks it. */
   verdicts: Map<string, VerdictView> | null = null;
-  private generation = 0;
   private turns: Promise<void> = Promise.resolve();
   private steps = new Map<string, StepView & { shown: Shown }>();
   private rewrites = new Map<string, RewriteView & { shown: Shown }>();
@@ -102,7 +101,7 @@ export class PipelineStore extends BaseStore {
 
   private async askKinds(id: string, channel: string): Promise<void> {
     if (this.kindsOf.has(id) || !this.toldByKind(id)) return;
-    const generation = this.generation;
+    const { generation } = this;
     const kinds = await this.connection.request("kinds", { step: id }, channel).then(({ view }) => new Kinds(view as DifferenceView))
       .catch((error: unknown) => { if (!this.recorded) throw error; return null; });
     if (generation === this.generation) this.set(() => this.kindsOf.set(id, kinds));
@@ -156,22 +155,12 @@ export class PipelineStore extends BaseStore {
     void this.load();
   }
 
-  /** Look at steps, or ask how one can be changed; that one is gone meanwhile is no refusal. */
-  private look(work: () => Promise<void>): Promise<void> {
-    const generation = this.generation;
-    return this.attempt(() => work().catch(async (error: unknown) => {
-      if (!(error instanceof Refusal) || error.view.code !== "E-STEP-UNKNOWN") throw error;
-      await this.opening; // the kernel told of the change before it refused
-      if (generation === this.generation) throw error;
-    }));
-  }
-
-  private load = (): Promise<void> => this.look(async () => {
+  private load = (): Promise<void> => this.ofShown(async () => {
     if (!this.awake || !this.selected || this.summary?.left_out) return; // of what does not run nothing is known
     const [id, generation] = [this.selected, this.generation];
     if (!this.steps.has(id)) {
       this.set(() => (this.computing = this.summary?.pending ?? false));
-      const reply = await this.connection.request("step", { step: id }, "step").finally(() => this.set(() => (this.computing = false)));
+      const reply = await this.connection.request("step", { step: id }, "step").finally(() => { if (id === this.selected) this.set(() => (this.computing = false)); });
       this.keep(reply.view as StepView, generation);
       if (reply.state !== this.view?.state) {
         // Computing this step made others known too; what has been fetched stays true.
@@ -192,8 +181,8 @@ export class PipelineStore extends BaseStore {
 
   /** Ask the verifier of steps that have run, one after another. */
   verify = async (ids = this.view?.steps.filter((step) => !step.pending && !step.left_out).map((step) => step.id) ?? []): Promise<void> => {
-    const generation = this.generation;
-    for (const id of ids) await this.look(async () => {
+    const { generation } = this;
+    for (const id of ids) await this.ofShown(async () => {
       if (!this.verdicts || this.verdicts.has(id) || generation !== this.generation) return;
       const view = (await this.connection.request("verify", { step: id }, `verify ${id}`)).view as VerdictView;
       if (generation === this.generation) this.set(() => this.verdicts!.set(id, view));
@@ -214,7 +203,7 @@ export class PipelineStore extends BaseStore {
       .filter(({ id, far }) => far <= AHEAD && !this.steps.has(id))
       .sort((one, other) => one.far - other.far)
       .map(({ id }) => id);
-    const generation = this.generation;
+    const { generation } = this;
     if (near.length) {
       const reply = await this.connection.request("steps", { steps: near }, "prefetch");
       for (const view of (reply.view as { steps: StepView[] }).steps) this.keep(view, generation);
@@ -237,12 +226,12 @@ export class PipelineStore extends BaseStore {
   }
 
   /** Open the text of a function after the selected step; a text that was left unapplied goes on. */
-  edit = (name = ""): Promise<void> => this.look(async () => {
+  edit = (name = ""): Promise<void> => this.ofShown(async () => {
     if (this.canChange) await this.openText(this.selected, name);
   });
 
   /** The same after a step that is not selected, in the place of the text that a pane shows. */
-  editAt = (label: string, name: string, place: TextPlace): Promise<void> => this.look(async () => {
+  editAt = (label: string, name: string, place: TextPlace): Promise<void> => this.ofShown(async () => {
     const step = this.view?.steps.find((one) => one.name === label && !one.left_out);
     if (step && this.view?.editable) await this.openText(step.id, name, place);
   });
@@ -328,7 +317,7 @@ export class PipelineStore extends BaseStore {
   rebase = (): Promise<void> => this.change("rebase", {});
 
   /** Put a pass in after the selected step; one with options asks for them first. */
-  addPass = (name: string): Promise<void> => this.look(async () => {
+  addPass = (name: string): Promise<void> => this.ofShown(async () => {
     if (await this.askOptions(name)) return;
     await this.change("insert", { step: this.selected, name });
   });
@@ -340,7 +329,7 @@ export class PipelineStore extends BaseStore {
     return form.parameters.length > 0;
   };
 
-  showOptions = (): Promise<void> => this.look(async () => {
+  showOptions = (): Promise<void> => this.ofShown(async () => {
     if (!(await this.askOptions())) this.set(() => { this.form = { form: null, adds: false, values: {} }; this.adding = null; });
   });
 
@@ -355,7 +344,7 @@ export class PipelineStore extends BaseStore {
     this.turns = this.turns.then(() => this.opening).then(() => this.view?.[what] ? this.change(what, {}) : undefined);
   }
 
-  choosePass = (): Promise<void> => this.look(async () => {
+  choosePass = (): Promise<void> => this.ofShown(async () => {
     if (!this.canChange) return;
     const source = (await this.connection.request("source", { step: this.selected }, "source")).view as SourceView;
     this.set(() => { this.adding = this.adding ? null : source.passes; this.form = null; });
@@ -397,7 +386,7 @@ export class PipelineStore extends BaseStore {
     const target = this.rewrite?.shown ?? this.step?.shown;
     if (!target || this.rewriteIndex !== null || this.kinds) return;
     for (const [side, lines, start] of target.missing(rows)) {
-      void this.look(async () => {
+      void this.ofShown(async () => {
         const chunk = (await this.connection.request("text", { step: this.selected, side, start, count: PAGE })).view as Chunk;
         this.set(() => { lines.add(chunk.start, chunk.lines); target.changed(); });
       });

@@ -9,10 +9,10 @@ const MOST = 100;
 const MODES: Mode[] = ["graph", "tree", "cards", "text", "changes", "editor", "lens", "passes", "compare"];
 
 export interface Place {
-  panes: [Pane, Pane]; focused: 0 | 1; kernel: string; opened: [layer: string, groups: string[]][]; step: string; rewrite: number | null; selected: number[];
+  panes: [Pane, Pane]; focused: 0 | 1; kernel: string; opened: [layer: string, groups: string[]][]; step: string; rewrite: number | null; selected: number[]; of: string;
 }
 
-/** The place of a screen: "A=fused.graph&B=asm.text.41&kernel=...&select=3-5". */
+/** The place of a screen: "A=fused.graph&B=asm.text.41&kernel=...&select=3-5&of=...": numbers of that numbering. */
 export function placeText(store: WorkbenchStore): string {
   const parts = new URLSearchParams();
   store.panes.forEach((pane, at) => parts.set("AB"[at]!, `${pane.layer}.${pane.mode}${pane.mode === "text" && pane.active > 0 ? `.${pane.active + 1}` : ""}`));
@@ -25,7 +25,10 @@ export function placeText(store: WorkbenchStore): string {
     parts.set("step", step.name);
     if (store.steps.rewriteIndex !== null) parts.set("rewrite", String(store.steps.rewriteIndex + 1));
   }
-  if (store.selected.size) parts.set("select", ranges([...store.selected].sort((a, b) => a - b)));
+  if (store.selected.size) {
+    parts.set("select", ranges([...store.selected].sort((a, b) => a - b)));
+    if (store.numbering) parts.set("of", store.numbering);
+  }
   return parts.toString();
 }
 
@@ -47,7 +50,7 @@ export function placeOfText(text: string): Place | null {
       return [layer!, groups!.split(",").filter(Boolean)];
     }),
     step: parts.get("step") ?? "",
-    rewrite: rewrite > 0 ? rewrite - 1 : null, selected: numbers(parts.get("select") ?? ""),
+    rewrite: rewrite > 0 ? rewrite - 1 : null, selected: numbers(parts.get("select") ?? ""), of: parts.get("of") ?? "",
   };
 }
 
@@ -75,18 +78,19 @@ function numbers(text: string): number[] {
 export function goTo(store: WorkbenchStore, text: string): void {
   const place = placeOfText(text);
   if (!place || !place.panes.every((pane) => store.layer(pane.layer))) return;
-  const classes: Classes = new Set(place.selected);
+  const named = !place.of || (store.numbering ??= place.of) === place.of; // not known yet: told when the kernels come
+  const classes: Classes = new Set(named ? place.selected : []);
   store.set(() => {
     store.panes = place.panes;
     store.focused = place.focused;
-    if (place.kernel && (store.has(place.kernel) || store.kernels.length === 0)) store.kernel = place.kernel;
+    if (place.kernel && (store.hasKernel(place.kernel) || store.kernels.length === 0)) store.kernel = place.kernel;
     for (const [layer, groups] of place.opened) store.openGroups(layer, groups);
     store.leave("", classes);
     store.selected = classes;
     store.acted++;
   });
-  const named = place.step ? (store.steps.view?.steps ?? []).filter((one) => one.name === place.step) : [];
-  const step = named.find((one) => !one.left_out) ?? named[0];
+  const steps = place.step ? (store.steps.view?.steps ?? []).filter((one) => one.name === place.step) : [];
+  const step = steps.find((one) => !one.left_out) ?? steps[0];
   if (step) store.steps.select(step.id, place.rewrite, false);
   store.load();
 }
@@ -115,11 +119,6 @@ export class Trail {
     this.at = this.places.length - 1;
     if (could[0] !== (this.back !== null) || could[1]) this.store.set(() => {});
   };
-
-  /** Parts of a program have other numbers in the next one: where one was in it, nothing is selected any more. */
-  unselect(): void {
-    this.places = this.places.map((place) => place.replace(/&select=[^&]*/, ""));
-  }
 
   get back(): string | null {
     return this.places[this.at - 1] ?? null;

@@ -162,13 +162,14 @@ export class Reading {
   async find(at: 0 | 1, text: string): Promise<void> {
     const { layer } = this.store.panes[at];
     this.finds[at] = { text, lines: [], count: 0, at: -1, problem: "" };
+    const asked = () => this.finds[at]?.text === text && this.store.panes[at].layer === layer; // else nothing is sought any more
     try {
       const view = (await this.ask("find", { layer, kernel: this.store.kernel, text }, `find ${at}`)).view as { lines: number[]; count: number };
-      if (this.finds[at]?.text !== text) return;
+      if (!asked()) return;
       this.store.set(() => (this.finds[at] = { text, ...view, at: -1, problem: "" }));
       this.step(at, 1);
     } catch (error) {
-      if (error instanceof Overtaken || this.finds[at]?.text !== text) return; // closed meanwhile, or the program is another one
+      if (error instanceof Overtaken || !asked()) return;
       const problem = (error as { view?: { message: string; expected: string } }).view;
       this.store.set(() => (this.finds[at] = { text, lines: [], count: 0, at: -1, problem: problem ? `${problem.message}: ${problem.expected}` : say.frame.notSearched }));
     }

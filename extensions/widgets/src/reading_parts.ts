@@ -7,7 +7,10 @@ import type { WorkbenchStore } from "./workbench";
 export function ReadingButtons({ store, at }: { store: WorkbenchStore; at: 0 | 1 }) {
   const { layer } = store.panes[at];
   const [copied, setCopied] = useState("");
-  const copy = async () => setCopied((await toClipboard(await store.whole(layer))) ? say.frame.copied : say.frame.notCopied);
+  const copy = async () => {
+    const text = await store.whole(layer);
+    if (text !== undefined) setCopied((await toClipboard(text)) ? say.frame.copied : say.frame.notCopied);
+  };
   const focus = () => { store.focused = at; };
   const program = store.programText(at);
   const edit = program && store.steps.hasDraft(program.step, store.functionOf(layer)) ? say.frame.editTextDraft : say.frame.editText;

@@ -16,10 +16,10 @@ export class RunStore extends BaseStore {
 
   constructor(host: Host) {
     super(host);
-    this.connection.onEvent = (name) => { if (name === "changed" || name === "inputs") this.set(() => { this.found = this.problem = null; this.chosen = -1; }); };
+    this.connection.onEvent = (name) => { if (name === "changed" || name === "inputs") this.set(() => { this.generation++; this.found = this.problem = null; this.chosen = -1; }); };
   }
 
-  run = (): Promise<void> => this.attempt(async () => {
+  run = (): Promise<void> => this.ofShown(async () => {
     this.set(() => { this.running = true; this.problem = null; });
     const found = (await this.connection.request("run.profile").finally(() => this.set(() => (this.running = false)))).view as RunView;
     this.set(() => (this.found = found));

@@ -56,7 +56,7 @@ export class ScheduleStore extends BaseStore {
   }
 
   /** Look again.  In the state that is drawn already, forms, answers and what is wrong stay: a refused move was tried. */
-  open = (): Promise<void> => this.attempt(async () => {
+  open = (): Promise<void> => this.newest(this.attempt(async () => {
     const answer = await this.connection.request("open", {}, "open").catch((error) => {
       this.unopened ||= error instanceof Refusal && error.view.code !== "E-UI-STALE";
       throw error;
@@ -65,10 +65,11 @@ export class ScheduleStore extends BaseStore {
     if (this.unopened) this.set(() => { [this.unopened, this.problem] = [false, null]; }); // it was why there was none
     if (view.state !== this.view?.state) return this.show(view);
     this.set(() => { this.view = view; this.judged.clear(); });
-    await this.judge();
-  });
+    void this.judge();
+  }));
 
   private show(view: unknown): void {
+    this.generation++;
     this.set(() => {
       const [before, chosen, known] = [this.view, this.node, new Set(this.nodes.map((node) => node.key))];
       this.view = view as ScheduleView;
@@ -95,7 +96,7 @@ export class ScheduleStore extends BaseStore {
     return this.judged.get(this.selected)?.reasons;
   }
 
-  private judge = (): Promise<void> => this.attempt(async () => {
+  private judge = (): Promise<void> => this.ofShown(async () => {
     const [view, node] = [this.view, this.selected];
     if (!view || !node || this.judged.has(node)) return;
     const reasons = (await this.connection.request("reasons", { selection: node }, "reasons")).view as ReasonsView;
@@ -142,7 +143,7 @@ export class ScheduleStore extends BaseStore {
       this.set(() => (this.ways = null));
       return Promise.resolve();
     }
-    return this.attempt(async () => {
+    return this.ofShown(async () => {
       const [view, selection] = [this.view, this.selected];
       const ways = (await this.connection.request("ways", { primitive, selection }, "ways")).view as SuggestionsView;
       if (this.view === view && this.selected === selection) this.set(() => (this.ways = ways));
@@ -157,7 +158,7 @@ export class ScheduleStore extends BaseStore {
   /** Ask about the state shown; the answer is void where it has changed meanwhile. */
   query(op: string, args: Record<string, unknown>, take: (view: unknown) => void): Promise<void> {
     const [view, selection] = [this.view, this.selected];
-    return this.attempt(async () => {
+    return this.ofShown(async () => {
       const found = (await this.connection.request(op, args, op)).view;
       if (this.view === view && this.selected === selection) this.set(() => take(found));
     });

@@ -16,12 +16,12 @@ export class ShareStore extends BaseStore {
 
   constructor(host: Host, readonly place: () => string, readonly go: (place: string) => void) {
     super(host);
-    this.connection.onEvent = (name) => { if (name === "changed" || name === "inputs") this.set(() => { this.python = ""; this.whole = null; }); };
+    this.connection.onEvent = (name) => { if (name === "changed" || name === "inputs") this.set(() => { this.generation++; this.python = ""; this.whole = this.problem = null; }); };
   }
 
   private run(what: string, work: () => Promise<void>): Promise<void> {
     this.set(() => { this.working = what; this.problem = null; this.written = ""; });
-    return this.attempt(work).finally(() => this.set(() => (this.working = "")));
+    return this.ofShown(work).finally(() => this.set(() => (this.working = "")));
   }
 
   private async asked(op: string, args: Record<string, unknown>): Promise<Record<string, unknown>> {

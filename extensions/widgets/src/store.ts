@@ -56,6 +56,25 @@ export class BaseStore {
     return (this.opening = mine);
   }
 
+  /** Counts what is shown one after another: programs, or states of a schedule. */
+  protected generation = 0;
+
+  /**
+   * Run a request about what is shown: refused once something else is, it says nothing of that.  What it brings needs no
+   * such care: a kernel answers in the order in which it is asked, and what was kept goes when something else is shown.
+   */
+  protected ofShown(work: () => Promise<void>): Promise<void> {
+    const { generation } = this;
+    return this.attempt(async () => {
+      try {
+        await work();
+      } catch (error) {
+        await this.opening; // the kernel told of a change before it refused what was asked of the program before
+        if (generation === this.generation) throw error;
+      }
+    });
+  }
+
   /** Run a request; a refusal is shown, an overtaken one forgotten. */
   protected async attempt(work: () => Promise<void>): Promise<void> {
     try {

@@ -30,8 +30,6 @@ export class TensorStore extends BaseStore {
   /** Whether errors are painted on the graphs. */
   painted = false;
   working = "";
-  /** Counts the programs: a refusal of what was asked of an earlier one says nothing of this one. */
-  private program = 0;
   /** The errors of the graph steps that were computed, by step. */
   private known = new Map<string, TensorsView>();
 
@@ -43,19 +41,17 @@ export class TensorStore extends BaseStore {
   /** The program is another one, or what it is run on: what was computed says nothing any more. */
   private forget(): void {
     this.known.clear();
-    this.program++;
+    this.generation++;
     this.set(() => { this.graphs = []; this.list = this.picture = this.outputs = this.problem = null; this.painted = false; });
     this.onNews();
   }
 
   private run(what: string, work: () => Promise<void>): Promise<void> {
     this.set(() => { this.working = what; this.problem = null; });
-    const { program } = this;
-    const current = () => work().catch((error: unknown) => { if (program === this.program) throw error; });
-    return this.attempt(current).finally(() => { this.set(() => (this.working = "")); this.onNews(); });
+    return this.ofShown(work).finally(() => { this.set(() => (this.working = "")); this.onNews(); });
   }
 
-  begin = (): Promise<void> => this.attempt(async () => {
+  begin = (): Promise<void> => this.ofShown(async () => {
     if (this.graphs.length) return;
     const view = (await this.connection.request("tensors.steps")).view as { graph: string[]; runnable: string[] };
     this.set(() => {
@@ -78,7 +74,7 @@ export class TensorStore extends BaseStore {
     this.set(() => { this.step = step; this.list = list; this.picture = null; });
   });
 
-  look = (number: number, index: number[] = []): Promise<void> => this.attempt(async () => {
+  look = (number: number, index: number[] = []): Promise<void> => this.ofShown(async () => {
     const view = (await this.connection.request("tensors.look", { step: this.step, number, index }, "look")).view as TensorPicture;
     this.set(() => (this.picture = view));
   });

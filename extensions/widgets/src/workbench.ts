@@ -3,7 +3,6 @@ import { ChecksStore } from "./checks";
 import { watched } from "./changes";
 import { Extras, type ExtraName } from "./extras";
 import { GraphTools, type CallView } from "./graph_tools";
-import type { Classes } from "./links";
 import { LensStore } from "./lens_store";
 import { PipelineStore } from "./pipeline";
 import { Reading } from "./reading";
@@ -130,6 +129,10 @@ export class WorkbenchStore extends TextEditing {
     return GRAPHS.includes(layer) && names.includes("relay") ? "relay" : "schedule";
   }
 
+  protected override catchUp(): Promise<void> {
+    return this.open();
+  }
+
   /** Zoom so that the whole graph of a pane is in sight. */
   fit(at: 0 | 1, inside: Element): void {
     const box = inside.closest(".wb-pane")?.querySelector(".wb-graph");
@@ -141,7 +144,7 @@ export class WorkbenchStore extends TextEditing {
   setAttribute = (call: CallView, name: string, text: string, refused: () => void): Promise<void> => this.attempt(async () => {
     const chosen = this.tools.chosen;
     if (!chosen || this.changing) return;
-    const args = { layer: chosen.layer, step: chosen.step, place: call.place, number: call.number, name, text };
+    const args = { layer: chosen.layer, step: chosen.step, place: call.place, number: call.number, name, text, seen: this.view?.plan };
     this.set(() => (this.changing = true));
     await this.connection.request("set_attribute", args, "change").catch((error) => {
       refused();
@@ -245,11 +248,6 @@ export class WorkbenchStore extends TextEditing {
     if (this.checks.view?.state === "none") await this.checks.start();
   }
 
-  protected override reselect(classes: Classes): void {
-    this.extras.trail.unselect();
-    super.reselect(classes);
-  }
-
   turnBack(what: "undo" | "redo"): void {
     this.steps.turn(what);
   }
@@ -298,10 +296,11 @@ export class WorkbenchStore extends TextEditing {
   takeBack = ({ number, code }: { number: number; code: string }): Promise<void> => this.attempt(async () => {
     if (this.changing) return;
     this.set(() => (this.changing = true));
-    await this.connection.request("take_back", { kernel: this.kernel, number, code }, "change").finally(() => this.set(() => (this.changing = false)));
+    await this.connection.request("take_back", { kernel: this.kernel, number, code, seen: this.view?.plan }, "change").finally(() => this.set(() => (this.changing = false)));
     await this.open();
     this.set(() => {
-      if (this.panes.every((shown) => shown.mode !== "compare")) this.panes[this.focused].mode = "compare";
+      const shown = this.panes[this.focused];
+      if (this.panes.every(({ mode }) => mode !== "compare") && modes(shown.layer).includes("compare")) shown.mode = "compare";
       this.acted++; // the button that was pressed is gone: the keys are the pane's
     });
     this.load();
