@@ -118,9 +118,11 @@ class Workbench(Screen):
         )  # fmt: skip
         self._changes = Changes(subject, ChangesStore.of_user(), lambda: self.announce("changed"))
         commands = {
-            **self._changes.table(),
+            **self._steps.edits.seeing(
+                self._changes.table(), "changes.restore", "changes.another", "changes.discard", "changes.read"
+            ),
             **self._looking.table(),
-            **self._branches.table(),
+            **self._steps.edits.seeing(self._branches.table(), "branch"),
             **self.checks.table(),
             **NativeCommands(lambda: self._model.session).table(),
             **ReadingCommands(lambda: self._model).table(),
@@ -335,12 +337,13 @@ class Workbench(Screen):
         facts = self._steps.edits.facts()
         start = {"kernel": self._given, "editing": bool(self._given), "step": self._steps.selected_step}
         start |= {"at": self._at}
-        subject = identities(self._model.session.actions)[0]  # what branches and kernels are of
+        session = self._model.session
+        subject = f"{identities(session.actions)[0]} {id(session.history)}"  # what branches and kernels are of
         told = {**view.to_json(), **facts, **self._branches.facts(), **self._changes.facts()}
         trouble = self._editors.trouble
         told |= {"no_onnx": say.session.no_onnx if lacks_onnx(self._model.session.plan.program) else ""}
         told |= {"calls": self._steps.edits.calls, "trouble": trouble.to_json() if trouble is not None else None}
-        return Answer(view.state, {**told, "start": start, "subject": subject, "exercise": self._exercise.title})
+        return Answer(view.state, {**told, "start": start, "subject": subject, "exercise": self._exercise.title if self._given else ""})
 
     def _select(self, args: dict[str, Any]) -> Answer:
         self.selection = tuple(items(args, "classes", int)[:_SELECTED_LIMIT])

@@ -35,7 +35,7 @@ export class ChecksStore extends BaseStore {
 
   constructor(host: Host) {
     super(host);
-    this.connection.onEvent = (name) => { if (name === "changed") this.set(() => (this.problem = null)); if (name === "checks" || name === "inputs") void this.ask(); };
+    this.connection.onEvent = (name) => { if (name === "changed") this.set(() => { this.generation++; this.problem = null; }); if (name === "checks" || name === "inputs") void this.ask(); };
     this.ready = this.ask();
   }
 
@@ -72,7 +72,7 @@ export class ChecksStore extends BaseStore {
   narrow = (step: string): Promise<void> => this.command("checks.narrow", { step });
   save = (step: string): Promise<void> => this.command("checks.save_test", { step });
 
-  private command = (op: string, args: Record<string, unknown>): Promise<void> => this.attempt(async () => {
+  private command = (op: string, args: Record<string, unknown>): Promise<void> => this.ofShown(async () => {
     this.set(() => (this.problem = null));
     this.show((await this.connection.request(op, args)).view);
   });

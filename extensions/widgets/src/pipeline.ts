@@ -341,7 +341,8 @@ export class PipelineStore extends BaseStore {
 
   /** Undo or redo, one after another however fast they are asked for: each is refused that has not seen the last. */
   turn(what: "undo" | "redo"): void {
-    this.turns = this.turns.then(() => this.opening).then(() => this.view?.[what] ? this.change(what, {}) : undefined);
+    const { denials } = this;
+    this.turns = this.turns.then(() => this.opening).then(() => denials === this.denials && this.view?.[what] ? this.change(what, {}) : undefined);
   }
 
   choosePass = (): Promise<void> => this.ofShown(async () => {

@@ -134,7 +134,8 @@ export class ScheduleStore extends BaseStore {
 
   /** One after another, however fast they are asked for. */
   private turn(what: "undo" | "redo", can: "can_undo" | "can_redo"): Promise<void> {
-    return (this.turns = this.turns.then(() => this.view?.[can] && !this.recorded ? this.command(what, {}) : undefined));
+    const { denials } = this;
+    return (this.turns = this.turns.then(() => denials === this.denials && this.view?.[can] && !this.recorded ? this.command(what, {}) : undefined));
   }
 
   /** Why a primitive is refused at the selected node, at length, and what is legal instead; again, and it closes. */
@@ -172,6 +173,7 @@ export class ScheduleStore extends BaseStore {
       const seen = this.view?.state ?? "";
       this.show((await this.connection.request(op, { ...args, seen }, "command", seen)).view);
       this.acted++;
+      if (this.more.draft === args["code"]) this.more.draft = null; // what was typed meanwhile stays
       this.behind = false; // the answer shows what this command itself has moved
     });
     this.set(() => (this.working = false));

@@ -33,7 +33,6 @@ export class More {
     this.times.clear();
     this.stop++;
     if (state && this.history) void this.look();
-    if (state) this.draft = null;
   }
 
   show = async (primitive: PrimitiveView): Promise<void> => {

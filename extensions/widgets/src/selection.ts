@@ -144,9 +144,9 @@ export abstract class Selecting extends Fetching {
       return links?.has(layer) || links?.native ? links.on(layer, line) : undefined;
     }, () => this.refusal("schedule") === undefined && !this.unlinked.has(kernel || this.kernel), at);
     if (NATIVE.includes(layer)) {
-      await this.ofShown(async () => {
+      await this.ofShown(async (same) => {
         const view = (await this.connection.request("place", { layer, kernel, line: line + 1 }, "place")).view as PlaceView;
-        if (kernel === this.kernel) this.set(() => (this.place = view));
+        if (same() && kernel === this.kernel) this.set(() => (this.place = view));
       });
     } else this.set(() => this.leave(""));
     await selecting;

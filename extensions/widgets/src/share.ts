@@ -19,7 +19,7 @@ export class ShareStore extends BaseStore {
     this.connection.onEvent = (name) => { if (name === "changed" || name === "inputs") this.set(() => { this.generation++; this.python = ""; this.whole = this.problem = null; }); };
   }
 
-  private run(what: string, work: () => Promise<void>): Promise<void> {
+  private run(what: string, work: (same: () => boolean) => Promise<void>): Promise<void> {
     this.set(() => { this.working = what; this.problem = null; this.written = ""; });
     return this.ofShown(work).finally(() => this.set(() => (this.working = "")));
   }
@@ -46,9 +46,9 @@ export class ShareStore extends BaseStore {
     this.set(() => (this.written = say.frame.written(String(path), Number(bytes))));
   });
 
-  compare = (number: number): Promise<void> => this.run(say.values.runningBoth, async () => {
+  compare = (number: number): Promise<void> => this.run(say.values.runningBoth, async (same) => {
     const view = await this.asked("branches.whole", { number });
-    this.set(() => (this.whole = view as unknown as Whole));
+    if (same()) this.set(() => (this.whole = view as unknown as Whole));
   });
 }
 

@@ -60,20 +60,24 @@ export class BaseStore {
   protected generation = 0;
 
   /**
-   * Run a request about what is shown: refused once something else is, it says nothing of that.  What it brings needs no
-   * such care: a kernel answers in the order in which it is asked, and what was kept goes when something else is shown.
+   * Run a request about what is shown: refused once something else is, it says nothing of that.  What it brings goes when
+   * something else is shown; where it was asked for by a number of what is drawn, it is looked whether that is the `same`.
    */
-  protected ofShown(work: () => Promise<void>): Promise<void> {
+  protected ofShown(work: (same: () => boolean) => Promise<void>): Promise<void> {
     const { generation } = this;
+    const same = () => generation === this.generation;
     return this.attempt(async () => {
       try {
-        await work();
+        await work(same);
       } catch (error) {
         await this.opening; // the kernel told of a change before it refused what was asked of the program before
-        if (generation === this.generation) throw error;
+        if (same()) throw error;
       }
     });
   }
+
+  /** Counts what was refused: what a person asked for behind that, in one go, was of what was shown then. */
+  protected denials = 0;
 
   /** Run a request; a refusal is shown, an overtaken one forgotten. */
   protected async attempt(work: () => Promise<void>): Promise<void> {
@@ -85,6 +89,7 @@ export class BaseStore {
         code: "E-UI-PAGE", message: say.frame.failed, where: "", found: String(error), expected: "",
         fix: say.frame.failedFix, kept: say.frame.failedKept, nodes: [],
       };
+      this.denials++;
       if (view.code === "E-UI-STALE") await this.catchUp();
       this.set(() => (this.problem = view));
     }

@@ -74,9 +74,9 @@ export class TensorStore extends BaseStore {
     this.set(() => { this.step = step; this.list = list; this.picture = null; });
   });
 
-  look = (number: number, index: number[] = []): Promise<void> => this.ofShown(async () => {
+  look = (number: number, index: number[] = []): Promise<void> => this.ofShown(async (same) => {
     const view = (await this.connection.request("tensors.look", { step: this.step, number, index }, "look")).view as TensorPicture;
-    this.set(() => (this.picture = view));
+    if (same()) this.set(() => (this.picture = view));
   });
 
   compare = (): Promise<void> => this.run(say.values.runningBoth, async () => {

@@ -73,6 +73,8 @@ export class WorkbenchStore extends TextEditing {
     if (this.view && this.view.subject !== view.subject) {
       this.forgetOrigins();
       this.measured.clear(); // another program, whose branches and kernels may be called the same
+      for (const lens of this.lenses.values()) lens.measured = lens.previous = null;
+      this.steps.editing = null; // what was typed is a draft
       this.against = 0;
       this.choice = this.choice && "gone";
     }
@@ -310,7 +312,7 @@ export class WorkbenchStore extends TextEditing {
   changes = (what: "restore" | "discard" | "another" | "read"): Promise<void> => this.attempt(async () => {
     if (this.changing) return;
     this.set(() => (this.changing = true));
-    await this.connection.request(`changes.${what}`, {}, "change").finally(() => this.set(() => (this.changing = false)));
+    await this.connection.request(`changes.${what}`, { seen: this.view?.plan }, "change").finally(() => this.set(() => (this.changing = false)));
     this.set(() => { this.acted++; });
     await this.open();
   });
@@ -323,7 +325,7 @@ export class WorkbenchStore extends TextEditing {
   }));
 
   goTo = (number: number): Promise<void> => this.attempt(async () => {
-    await this.connection.request("branch", { number }, "change");
+    await this.connection.request("branch", { number, seen: this.view?.plan }, "change");
     this.set(() => { this.acted++; });
     await this.open();
   });

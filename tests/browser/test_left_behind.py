@@ -1,0 +1,258 @@
+"""What belongs to the program shown before is not carried over to the next one: commands in one go, figures, drafts."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import expect
+
+import workbench as wb
+from tests.browser.harness import Harness
+from tests.browser.test_clicked_early import box, network, pane, squashed
+from tests.browser.test_overtaken import drawn, rooted, step, tab
+from tests.browser.test_pipeline_edits import fresh, typed
+from tests.schedule.programs import plain_matmul
+from workbench import relay
+from workbench.schedule import Schedule
+from workbench.ui.workbench import Workbench
+
+
+def clipped(limit: float) -> relay.Function:
+    x = relay.var("x", shape=(3, 4), dtype="float32")
+    return relay.Function([x], relay.sqrt(relay.clip(x, 0.0, limit)))
+
+
+def test_second_undo_is_not_of_the_next_program(harness: Harness) -> None:
+    screen = drawn(harness, network())
+    screen.session = screen.session.rerun(disabled_pass=["SimplifyExpr"])
+    harness.push()
+    harness.asked_so_far()
+    screen.session = screen.session.rerun(disabled_pass=["FoldConstant"])
+    harness.push()
+    harness.asked_so_far()
+    undo = harness.page.get_by_role("button", name=re.compile("^Undo")).first
+    expect(undo).to_be_enabled()
+    another = wb.open(rooted())
+    with harness.held():
+        undo.click()
+        undo.click()
+        screen.session = another
+        harness.push()
+    harness.asked_so_far()
+    assert screen.session.plan == another.plan
+
+
+def test_second_undo_in_the_schedule(harness: Harness) -> None:
+    schedule = Schedule(plain_matmul(16, 16, 16))
+    schedule.fuse(*schedule.get_loops("C")[:2])
+    schedule.split(schedule.get_loops("C")[0], factors=[None, 4])
+    screen = Workbench(wb.open(schedule), schedule=schedule)
+    harness.show(screen)
+    page = harness.page
+    harness.asked_so_far()
+    undo = page.locator(".wb-schedule").get_by_role("button", name="Undo")
+    other = Schedule(plain_matmul(24, 24, 24))
+    other.fuse(*other.get_loops("C")[:2])
+    session = wb.open(other)
+    with harness.held():
+        undo.click()
+        undo.click()
+        screen.session = session
+        harness.push()
+    harness.asked_so_far()
+    assert screen.session.plan == session.plan
+
+
+def test_lens_previous(harness: Harness) -> None:
+    screen = Workbench(wb.open(Schedule(plain_matmul(64, 64, 64))))
+    harness.show(screen)
+    expect(pane(harness, "A").locator(".wb-text-row").first).to_be_visible()
+    harness.asked_so_far()
+    pane(harness, "A").get_by_role("button", name="Lens").click()
+    result = pane(harness, "A").locator(".wb-lens-result")
+    expect(result).to_contain_text("s,", timeout=20000)
+    screen.session = wb.open(Schedule(plain_matmul(16, 16, 16)))
+    harness.push()
+    harness.asked_so_far()
+    result.get_by_role("button", name="Measure").click()
+    harness.asked_so_far()
+    expect(result).not_to_contain_text("as fast")
+
+
+def test_measured_network_fresh(harness: Harness) -> None:
+    screen = drawn(harness, network())
+    screen.session = screen.session.rerun(disabled_pass=["FuseOps"])
+    harness.push()
+    harness.asked_so_far()
+    harness.page.locator(".wb-run").click()
+    harness.asked_so_far()
+    expect(harness.page.locator(".wb-run")).not_to_have_text("▶ Measure")
+    session = wb.open(network())
+    screen.session = session.rerun(disabled_pass=["FuseOps", "SimplifyExpr"])
+    harness.push()
+    harness.asked_so_far()
+    expect(harness.page.locator(".wb-run")).to_have_text("▶ Measure")
+
+
+def test_editor_in_place_of_before(harness: Harness) -> None:
+    screen = drawn(harness, clipped(6.0))
+    page = harness.page
+    page.get_by_role("navigation", name="Layers of the program").get_by_role("button", name="Relay").click()
+    pane(harness, "A").get_by_role("button", name="Text", exact=True).click()
+    harness.asked_so_far()
+    pane(harness, "A").get_by_role("button", name=re.compile("^Edit")).first.click()
+    harness.asked_so_far()
+    expect(page.locator(".cm-content")).to_have_count(1)
+    typed(harness, "sqrt", "tanh")
+    another = wb.open(clipped(3.0))
+    screen.session = another
+    harness.push()
+    harness.asked_so_far()
+    expect(page.locator(".cm-content")).to_have_count(0)
+    assert screen.session.plan == another.plan
+
+
+def test_branch_of_before(harness: Harness) -> None:
+    screen = drawn(harness, network())
+    screen.session = screen.session.rerun(disabled_pass=["SimplifyExpr"])
+    harness.push()
+    harness.asked_so_far()
+    one = wb.open(squashed())
+    another = one.rerun(disabled_pass=["SimplifyExpr"])
+    with harness.held():
+        harness.page.get_by_role("combobox", name="Branch", exact=True).select_option("0")
+        screen.session = another
+        harness.push()
+    harness.asked_so_far()
+    assert screen.session.plan == another.plan
+
+
+def test_schedule_code_typed_after_replay(harness: Harness) -> None:
+    schedule = Schedule(plain_matmul(16, 16, 16))
+    screen = Workbench(wb.open(schedule), schedule=schedule)
+    harness.show(screen)
+    page = harness.page
+    harness.asked_so_far()
+    page.get_by_role("button", name="Edit the Python").first.click()
+    draft = page.locator(".wb-draft-code textarea")
+    text = draft.input_value()
+    one = text + '\nb0 = sch.get_block("C")\nl0, l1, l2 = sch.get_loops(b0)\nsch.unroll(l2)\n'
+    draft.fill(one)
+    with harness.held(since="schedule.replay"):
+        page.get_by_role("button", name="Replay").click()
+        harness.wait_until(lambda: harness.busy, "it is replayed")
+        draft.fill(one + "# and more\n")
+    harness.asked_so_far()
+    expect(draft).to_have_count(1)
+
+
+def test_draft_of_code_and_a_cell(harness: Harness) -> None:
+    schedule = Schedule(plain_matmul(16, 16, 16))
+    screen = Workbench(wb.open(schedule), schedule=schedule)
+    harness.show(screen)
+    page = harness.page
+    harness.asked_so_far()
+    page.get_by_role("button", name="Edit the Python").first.click()
+    draft = page.locator(".wb-draft-code textarea")
+    draft.fill(draft.input_value() + "# mine\n")
+    schedule.unroll(schedule.get_loops("C")[2])
+    harness.push()
+    harness.asked_so_far()
+    expect(draft).to_have_value(re.compile("# mine"), timeout=2000)
+
+
+def test_exercise_of_another_session(harness: Harness) -> None:
+    from workbench import teach
+
+    screen = teach.Task(teach.task("09_3").exercise, "ada").show()
+    harness.show(screen)
+    expect(harness.page.get_by_role("group", name="Exercise 09_3")).to_be_visible(timeout=20_000)
+    screen.session = wb.open(Schedule(plain_matmul(16, 16, 16)))
+    harness.push()
+    harness.asked_so_far()
+    expect(harness.page.locator(".wb-strip").get_by_role("alert")).to_have_count(0, timeout=1500)
+    expect(harness.page.get_by_role("group", name="Exercise 09_3")).to_have_count(0)
+
+
+def test_narrow_of_before(harness: Harness) -> None:
+    from tests.driver.planted_rule import planted_rule  # noqa
+
+    page = harness.page
+    with planted_rule() as session:
+        screen = Workbench(session)
+        harness.show(screen)
+        page.get_by_role("group", name="Workbench").get_by_role("listbox", name="Steps").focus()
+        page.keyboard.press("v")
+        checks = page.get_by_role("group", name="Checks")
+        expect(checks.get_by_role("option", name="Planted")).to_contain_text("wrong", timeout=20_000)
+        harness.asked_so_far()
+        with harness.held():
+            page.get_by_role("button", name="Find the first wrong rewrite").click()
+            screen.session = wb.open(squashed())
+            harness.push()
+        harness.asked_so_far()
+        expect(checks.get_by_role("alert")).to_have_count(0, timeout=1500)
+
+
+def test_tensor_of_before(harness: Harness) -> None:
+    screen = drawn(harness, network())
+    tab(harness, "Values").click()
+    strip = harness.page.locator(".wb-strip")
+    harness.asked_so_far()
+    strip.get_by_role("button", name="Tensors of").click()
+    harness.asked_so_far()
+    with harness.held():
+        strip.locator(".wb-tensors [role=option]").nth(1).click()
+        screen.session = wb.open(squashed())
+        harness.push()
+    harness.asked_so_far()
+    expect(strip.locator(".wb-picture, .wb-tensor-picture, [aria-label*=Histogram], svg, canvas")).to_have_count(0, timeout=1500)
+
+
+def test_wholes_of_before(harness: Harness) -> None:
+    screen = drawn(harness, network())
+    screen.session = screen.session.rerun(disabled_pass=["SimplifyExpr"])
+    harness.push()
+    harness.asked_so_far()
+    tab(harness, "Branches").click()
+    strip = harness.page.locator(".wb-strip")
+    other = wb.open(squashed())
+    another = other.rerun(disabled_pass=["SimplifyExpr"])
+    with harness.held():
+        strip.get_by_role("button", name="Compare").first.click()
+        screen.session = another
+        harness.push()
+    harness.asked_so_far()
+    expect(strip.locator("table")).to_have_count(0, timeout=1500)
+
+
+def test_strip_tab_that_next_program_lacks(harness: Harness) -> None:
+    screen = drawn(harness, network())
+    tab(harness, "Run").click()
+    screen.session = wb.open(Schedule(plain_matmul(16, 16, 16)))
+    harness.push()
+    harness.asked_so_far()
+    assert tab(harness, "Run").count() or not harness.page.get_by_role("button", name="Run it").count()
+
+
+def test_offer_of_before(harness: Harness, monkeypatch, tmp_path) -> None:
+    from tests.ui.asking import ask, restarted
+    from tests.ui.test_changes import fresh as model, of_matmul, split, step_id
+
+    monkeypatch.setenv("WORKBENCH_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delenv("WORKBENCH_CHANGES", raising=False)
+    split(of_matmul())
+    first = Workbench(model())
+    ask(first, "pipeline.without", step=step_id(first, "FoldScaleAxis"))
+    restarted(monkeypatch)
+    screen = of_matmul()
+    harness.show(screen)
+    page = harness.page
+    banner = page.locator(".wb-banner")
+    expect(banner).to_contain_text("of an earlier time")
+    with harness.held():
+        page.get_by_role("button", name="Discard").click()
+        screen.session = model()
+        harness.push()
+    harness.asked_so_far()
+    expect(banner.first).to_contain_text("FoldScaleAxis", timeout=2000)
