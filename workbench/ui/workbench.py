@@ -99,6 +99,7 @@ class Workbench(Screen):
         self.selection: tuple[int, ...] = ()
         self._at = at
         """The place that a page begins with (`ui.places`)."""
+        self._history, self._histories = session.history, 1  # how many have been shown: each numbers its own branches
         self._first = _Begun(Journal(session))
         self._places = PlaceCommands(
             lambda: self.session,
@@ -118,9 +119,7 @@ class Workbench(Screen):
         )  # fmt: skip
         self._changes = Changes(subject, ChangesStore.of_user(), lambda: self.announce("changed"))
         commands = {
-            **self._steps.edits.seeing(
-                self._changes.table(), "changes.restore", "changes.another", "changes.discard", "changes.read"
-            ),
+            **self._steps.edits.seeing(self._changes.table(), "changes.restore", "changes.discard"),
             **self._looking.table(),
             **self._steps.edits.seeing(self._branches.table(), "branch"),
             **self.checks.table(),
@@ -337,13 +336,16 @@ class Workbench(Screen):
         facts = self._steps.edits.facts()
         start = {"kernel": self._given, "editing": bool(self._given), "step": self._steps.selected_step}
         start |= {"at": self._at}
+        task = self._exercise.title if self._given else ""  # none of another session that a cell has put here
         session = self._model.session
-        subject = f"{identities(session.actions)[0]} {id(session.history)}"  # what branches and kernels are of
+        if session.history is not self._history:
+            self._history, self._histories = session.history, self._histories + 1
+        subject = f"{identities(session.actions)[0]} {self._histories}"  # what branches and kernels are of
         told = {**view.to_json(), **facts, **self._branches.facts(), **self._changes.facts()}
         trouble = self._editors.trouble
         told |= {"no_onnx": say.session.no_onnx if lacks_onnx(self._model.session.plan.program) else ""}
         told |= {"calls": self._steps.edits.calls, "trouble": trouble.to_json() if trouble is not None else None}
-        return Answer(view.state, {**told, "start": start, "subject": subject, "exercise": self._exercise.title if self._given else ""})
+        return Answer(view.state, {**told, "start": start, "subject": subject, "exercise": task})
 
     def _select(self, args: dict[str, Any]) -> Answer:
         self.selection = tuple(items(args, "classes", int)[:_SELECTED_LIMIT])

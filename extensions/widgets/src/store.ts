@@ -76,7 +76,7 @@ export class BaseStore {
     });
   }
 
-  /** Counts what was refused: what a person asked for behind that, in one go, was of what was shown then. */
+  /** Counts what was refused since something else is shown: what a person asked for behind that was of what was shown then. */
   protected denials = 0;
 
   /** Run a request; a refusal is shown, an overtaken one forgotten. */
@@ -89,8 +89,10 @@ export class BaseStore {
         code: "E-UI-PAGE", message: say.frame.failed, where: "", found: String(error), expected: "",
         fix: say.frame.failedFix, kept: say.frame.failedKept, nodes: [],
       };
-      this.denials++;
-      if (view.code === "E-UI-STALE") await this.catchUp();
+      if (view.code === "E-UI-STALE") {
+        this.denials++;
+        await this.catchUp();
+      }
       this.set(() => (this.problem = view));
     }
   }
