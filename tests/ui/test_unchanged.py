@@ -67,3 +67,14 @@ def test_a_schedule_brought_to_where_it_is_has_no_further_move() -> None:
     seen = screen.schedule.fingerprint()
     assert screen.ask("lens.release", kernel="main", step=3, factors=[2, 4], seen=seen).content["ok"]
     assert state(screen) == before and len(screen.schedule.moves.done) == moves
+
+
+def test_options_that_a_pass_has_already_are_no_step() -> None:
+    screen = graph_screen()
+    screen.ask("pipeline.undo")  # what can be done again stays
+    before = state(screen)
+    step = next(step.id for step in screen._steps.view.steps if step.name == "FuseOps")
+    assert screen.ask("pipeline.options", step=step, values={}).content["view"] == {"step": step}
+    assert state(screen) == before
+    assert screen.ask("pipeline.options", step=step, values={"fuse_opt_level": 0}).content["ok"]
+    assert state(screen)[0] == before[0] + 1

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import WorkbenchError
+from .call_alignment import EntryCall
 from .edits import edit_row
 from .plan import (
     CODEGEN,
@@ -141,7 +142,7 @@ def _anchor(saved: dict[str, Any], place: str) -> Anchor:
     if not all(isinstance(call, list) and len(call) == 3 and all(isinstance(part, str) for part in call)
                for call in calls):  # fmt: skip
         raise damaged(f"entry of {place} is no list of calls")
-    known = tuple((name, content, reads) for name, content, reads in calls)
+    known = tuple(EntryCall(*call) for call in calls)  # not as bare tuples: keys of steps are made of it
     return Anchor(_text(at, "name", place), _text(at, "fingerprint", place), _number(at, "alike", place), known)
 
 

@@ -195,8 +195,12 @@ class Edits:
         return Answer("", self._model().pass_form(argument(args, "step", str), argument(args, "name", str, "")))
 
     def _options(self, args: dict[str, Any]) -> Answer:
-        """The step's pass again, under what its form holds."""
-        return self._made(self._model().with_options(argument(args, "step", str), argument(args, "values", dict)))
+        """The step's pass again, under what its form holds; where it runs so already, that is no change."""
+        step = argument(args, "step", str)
+        model, call = self._model().with_options(step, argument(args, "values", dict))
+        if plan(model.names()) == self._plan():
+            return Answer("", {"step": step})
+        return self._made((model, call))
 
     def _made(self, made: tuple[PipelineModel, str]) -> Answer:
         return Answer("", {"step": self.go(*made)})

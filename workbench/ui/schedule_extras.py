@@ -116,9 +116,12 @@ class ScheduleExtras:
         return self._do(args, lambda: self._replayed(replay(self._schedule, code)))
 
     def _replayed(self, made: Schedule) -> None:
-        """Where the schedule has been already, it goes there, with what can be redone from there."""
+        """Where the schedule has been already, it goes there, with what can be redone from there.
+
+        Where it is, it stays: with the questions too that were asked there, which a restore has as well.
+        """
         number = self._schedule.moves.find(made.moves.state(made.moves.here).fingerprint)
         if number is None:
             self._schedule.follow(made)
-        else:
+        elif number != self._schedule.moves.here:
             self._schedule.moves.go(number)

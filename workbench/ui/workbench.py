@@ -24,7 +24,7 @@ from workbench.driver.measure import measure_kernel
 from workbench.driver.session import Session
 from workbench.ui.ablation import ablation_commands
 from workbench.ui.branches import BranchCommands
-from workbench.ui.changes import Changes, Record
+from workbench.ui.changes import RECORDED, Changes, Command, Record
 from workbench.ui.changes_store import ChangesStore
 from workbench.ui.changes_subject import SessionSubject
 from workbench.ui.checks import ChecksCommands
@@ -82,10 +82,13 @@ class Workbench(Screen):
         at: str = "",
         task: GivenTask | None = None,
         left_out: tuple[LeftOut, ...] = (),
+        passing: bool = False,
     ) -> None:
         """`at`: the place to begin with.  `task`: the exercise that the schedule is an answer to.
 
         `left_out`: what another screen on the session left out, and its list of steps shows.
+
+        `passing`: no person works on it: it keeps no changes, and takes none that are offered to the person's screens.
         """
         self._steps = PipelineCommands(SessionModel(session, left_out), self._announced)
         self._model = LayersModel(session)
@@ -117,7 +120,8 @@ class Workbench(Screen):
             lambda: self._model.session, lambda kernel: self._editors.editor(kernel).schedule, self._steps,
             lambda: self._given, lambda: self._begun.record,
         )  # fmt: skip
-        self._changes = Changes(subject, ChangesStore.of_user(), lambda: self.announce("changed"))
+        store = ChangesStore(None) if passing else ChangesStore.of_user()
+        self._changes = Changes(subject, store, lambda: self.announce("changed"))
         commands = {
             **self._steps.edits.seeing(self._changes.table(), "changes.restore", "changes.discard"),
             **self._looking.table(),
@@ -144,10 +148,13 @@ class Workbench(Screen):
                 {"take_back": self._take_back, "set_attribute": self._set_attribute}, "take_back", "set_attribute"
             ),
         }
-        recorded = {name: self._changes.recording(name, command) for name, command in commands.items()}
-        followed = {
-            name: keeping(name, self._following(run), lambda: self._begun.journal) for name, run in recorded.items()
-        }
+
+        def kept(name: str, command: Command) -> Command:
+            return keeping(name, command, lambda: self._begun.journal)
+
+        commands |= {name: kept(name, commands[name]) for name in RECORDED}  # a restore does them too
+        recorded = {name: self._following(self._changes.recording(name, run)) for name, run in commands.items()}
+        followed = {name: run if name in RECORDED else kept(name, run) for name, run in recorded.items()}
         self._changes.start()
         self._branches.follow()
         super().__init__(
