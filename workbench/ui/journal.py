@@ -118,7 +118,7 @@ def replay(text: str) -> Replayed:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "begin.json"
         write_whole(path, json.dumps(document["begin"]))
-        screen = Workbench(open_session(str(path)), passing=True)
+        screen = Workbench(open_session(str(path)), unattended=True)
     different: list[str] = []
     for number, (op, args, outcome) in enumerate(document["requests"], 1):
         found = _outcome(op, screen.ask(op, **args))

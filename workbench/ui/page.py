@@ -43,7 +43,7 @@ def save_page(
     The page opens at the place `at`, or at the one that stands behind "#" in its address.  `left_out` is what its list
     of steps shows as left out.
     """
-    screen = Workbench(session, at=at, left_out=left_out, passing=True)
+    screen = Workbench(session, at=at, left_out=left_out, unattended=True)
     return write_whole(path, page_of(screen, snapshot_of(session), budget), code="E-UI-PAGE-WRITE")
 
 

@@ -82,13 +82,13 @@ class Workbench(Screen):
         at: str = "",
         task: GivenTask | None = None,
         left_out: tuple[LeftOut, ...] = (),
-        passing: bool = False,
+        unattended: bool = False,
     ) -> None:
         """`at`: the place to begin with.  `task`: the exercise that the schedule is an answer to.
 
         `left_out`: what another screen on the session left out, and its list of steps shows.
 
-        `passing`: no person works on it: it keeps no changes, and takes none that are offered to the person's screens.
+        `unattended`: no person works on it: it keeps no changes, and takes none that are offered to the person's screens.
         """
         self._steps = PipelineCommands(SessionModel(session, left_out), self._announced)
         self._model = LayersModel(session)
@@ -120,7 +120,7 @@ class Workbench(Screen):
             lambda: self._model.session, lambda kernel: self._editors.editor(kernel).schedule, self._steps,
             lambda: self._given, lambda: self._begun.record,
         )  # fmt: skip
-        store = ChangesStore(None) if passing else ChangesStore.of_user()
+        store = ChangesStore(None) if unattended else ChangesStore.of_user()
         self._changes = Changes(subject, store, lambda: self.announce("changed"))
         commands = {
             **self._steps.edits.seeing(self._changes.table(), "changes.restore", "changes.discard"),

@@ -84,19 +84,3 @@ def test_a_journal_that_begins_with_a_schedule_by_hand_is_answered_alike() -> No
     screen = Workbench(session.edit(schedule={kernel: schedule}))
     ask(screen, "target.set", text="llvm -vector-width=128", seen=ask(screen, "open")["plan"])
     assert replay(screen.journal()).different == ()
-
-
-def test_code_that_leads_to_where_a_schedule_is_leaves_the_restore_exact(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It took away a question that a move which was taken back had left, and nothing told of that."""
-    first = of_matmul()
-    for selection in ("l:C:0", "l:C:1"):
-        arguments = {"factors": [None, 2]}
-        ask(first, "schedule.apply", kernel="main", primitive="split", selection=selection, arguments=arguments)
-    ask(first, "schedule.undo", kernel="main")
-    code = ask(first, "schedule.open", kernel="main")["code"]
-    ask(first, "schedule.replay", kernel="main", code=code)
-    assert ask(first, "schedule.open", kernel="main")["code"] == code
-    ask(first, "schedule.apply", kernel="main", primitive="unroll", selection="l:C:3", arguments={})
-    restarted(monkeypatch)
-    second = of_matmul()
-    assert ask(second, "open")["changes"]["offer"] is not None and ask(second, "changes.restore")["exact"]
