@@ -185,6 +185,15 @@ def test_a_live_output_and_those_that_are_kept_are_shown(monkeypatch: pytest.Mon
     assert len(repr((live, static))) < 120_000
 
 
+def test_no_bar_parts_a_live_view_from_what_is_kept_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages hide what stands right behind a live view: behind the bar of a slow machine the picture was shown too."""
+    monkeypatch.setattr("workbench.driver.progress.place", lambda: "notebook")
+    monkeypatch.setattr("workbench.driver.progress.DELAY_SECONDS", 0.0)
+    (*bars, live, picture, _), _ = kept_outputs(monkeypatch, Workbench(wb.open(small_model())))
+    assert bars, "the snapshot took work that has bars"
+    assert "application/vnd.jupyter.widget-view+json" in live and "image/svg+xml" in picture
+
+
 def test_every_screen_keeps_more_than_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     screens = (ScheduleEditor(product()), Workbench(small_session()), PipelineStepper(FakePipeline()))
     for screen in (*screens, Workbench(session_of(schedule := product()), schedule)):

@@ -36,12 +36,15 @@ class Kept:
         """What stands for the live view where widgets are not shown."""
         return say.snapshot.live(self._title())
 
-    def display(self) -> None:
-        """Put the outputs into the notebook."""
+    def outputs(self) -> list[dict[str, str]]:
+        """What the notebook keeps of the screen as it is now."""
+        self._shown = self._key()
+        return self.snapshot().outputs()
+
+    def display(self, outputs: list[dict[str, str]]) -> None:
+        """Put them into the notebook, right behind the live view: pages hide them there."""
         from IPython.display import display
 
-        self._shown = self._key()
-        outputs = self.snapshot().outputs()
         self._ids = [uuid4().hex for _ in outputs]
         for bundle, name in zip(outputs, self._ids, strict=True):
             display(bundle, raw=True, display_id=name)
@@ -59,8 +62,7 @@ class Kept:
             return False
         from IPython.display import update_display
 
-        self._shown = self._key()
-        outputs = self.snapshot().outputs()
+        outputs = self.outputs()
         for number, name in enumerate(self._ids):
             bundle = outputs[number] if number < len(outputs) else {"text/plain": ""}
             update_display(bundle, raw=True, display_id=name)

@@ -90,10 +90,11 @@ class Screen(anywidget.AnyWidget):
         """The live view, and below it what the notebook keeps (`ui.kept`)."""
         from IPython.display import display
 
+        kept = self._kept.outputs() if self._kept is not None else []  # first: its bars would part it from the live view
         bundle = self._repr_mimebundle_(**options)
         data, metadata = bundle if isinstance(bundle, tuple) else (bundle, None)
         if data is not None:
             told = {"text/plain": self._kept.told} if self._kept is not None else {}
             display({**data, **told}, metadata=metadata, raw=True)
         if self._kept is not None:
-            self._kept.display()
+            self._kept.display(kept)

@@ -88,7 +88,7 @@ class Workbench(Screen):
 
         `left_out`: what another screen on the session left out, and its list of steps shows.
 
-        `unattended`: no person works on it: it keeps no changes, and takes none that are offered to the person's screens.
+        `unattended`: no person works on it: it keeps no changes and takes none that are offered.
         """
         self._steps = PipelineCommands(SessionModel(session, left_out), self._announced)
         self._model = LayersModel(session)
