@@ -15,7 +15,7 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 from tests.browser.lab import LabServer, notebook
 from tests.browser.test_lab import opened, run
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 NETWORK = Path(__file__).parents[2] / "notebooks" / "data" / "efficientnet_lite0.onnx"
 LONG = 60_000
 """Milliseconds that a kernel at work beside other tests may take."""
@@ -115,7 +115,7 @@ class Visitor:
         """What the second cell prints now; not an interaction with the screen."""
         run(self.page, 1)
         said = self.page.locator(".jp-OutputArea-output", has_text=re.compile("STATE "))
-        expect(said).to_be_visible(timeout=2 * LONG)  # one of them writes a file of all that can be looked at
+        expect(said).to_be_visible(timeout=3 * LONG)  # one of them writes a file of all that can be looked at
         return str(said.inner_text())
 
     def end(self, at_most: int) -> None:

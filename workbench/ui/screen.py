@@ -90,7 +90,8 @@ class Screen(anywidget.AnyWidget):
         """The live view, and below it what the notebook keeps (`ui.kept`)."""
         from IPython.display import display
 
-        kept = self._kept.outputs() if self._kept is not None else []  # first: its bars would part it from the live view
+        # Made before the live view: the bar of a slow machine would part them, and pages hide what stands right behind it.
+        kept = self._kept.outputs() if self._kept is not None else []
         bundle = self._repr_mimebundle_(**options)
         data, metadata = bundle if isinstance(bundle, tuple) else (bundle, None)
         if data is not None:
