@@ -90,7 +90,7 @@ class Screen(anywidget.AnyWidget):
         """The live view, and below it what the notebook keeps (`ui.kept`)."""
         from IPython.display import display
 
-        # Made before the live view: the bar of a slow machine would part them, and pages hide what stands right behind it.
+        # Made before the live view: a bar between them would keep pages from hiding what stands right behind it.
         kept = self._kept.outputs() if self._kept is not None else []
         bundle = self._repr_mimebundle_(**options)
         data, metadata = bundle if isinstance(bundle, tuple) else (bundle, None)
