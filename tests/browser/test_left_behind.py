@@ -19,6 +19,7 @@ from tests.ui.asking import ask, restarted
 from tests.ui.test_changes import fresh as model
 from tests.ui.test_changes import of_matmul, split, step_id
 from workbench import relay, teach
+from workbench.driver.session import Session
 from workbench.schedule import Schedule
 from workbench.ui.workbench import Workbench
 
@@ -28,15 +29,18 @@ def clipped(limit: float) -> relay.Function:
     return relay.Function([x], relay.sqrt(relay.clip(x, 0.0, limit)))
 
 
+def showing(screen: Workbench, harness: Harness, session: Session) -> None:
+    """A cell shows another session, and the page has drawn it."""
+    screen.session = session
+    harness.push()
+    harness.asked_so_far()
+
+
 def test_the_second_of_two_undos_is_not_done_to_the_next_program(harness: Harness) -> None:
     """The first was refused, and the second took back that a cell had shown another session."""
     screen = drawn(harness, network())
-    screen.session = screen.session.rerun(disabled_pass=["SimplifyExpr"])
-    harness.push()
-    harness.asked_so_far()
-    screen.session = screen.session.rerun(disabled_pass=["FoldConstant"])
-    harness.push()
-    harness.asked_so_far()
+    showing(screen, harness, screen.session.rerun(disabled_pass=["SimplifyExpr"]))
+    showing(screen, harness, screen.session.rerun(disabled_pass=["FoldConstant"]))
     undo = harness.page.get_by_role("button", name=re.compile("^Undo")).first
     expect(undo).to_be_enabled()
     another = wb.open(rooted())
@@ -78,9 +82,7 @@ def test_the_lens_compares_with_no_figure_of_another_program(harness: Harness) -
     pane(harness, "A").get_by_role("button", name="Lens").click()
     result = pane(harness, "A").locator(".wb-lens-result")
     expect(result).to_contain_text("s,", timeout=20000)
-    screen.session = wb.open(Schedule(plain_matmul(16, 16, 16)))
-    harness.push()
-    harness.asked_so_far()
+    showing(screen, harness, wb.open(Schedule(plain_matmul(16, 16, 16))))
     result.get_by_role("button", name="Measure").click()
     harness.asked_so_far()
     expect(result).not_to_contain_text("as fast")
@@ -89,16 +91,12 @@ def test_the_lens_compares_with_no_figure_of_another_program(harness: Harness) -
 def test_a_figure_of_another_history_stands_beside_no_kernel(harness: Harness) -> None:
     """The same model, opened again: its branches have the same numbers."""
     screen = drawn(harness, network())
-    screen.session = screen.session.rerun(disabled_pass=["FuseOps"])
-    harness.push()
-    harness.asked_so_far()
+    showing(screen, harness, screen.session.rerun(disabled_pass=["FuseOps"]))
     harness.page.locator(".wb-run").click()
     harness.asked_so_far()
     expect(harness.page.locator(".wb-run")).not_to_have_text("▶ Measure")
     session = wb.open(network())
-    screen.session = session.rerun(disabled_pass=["FuseOps", "SimplifyExpr"])
-    harness.push()
-    harness.asked_so_far()
+    showing(screen, harness, session.rerun(disabled_pass=["FuseOps", "SimplifyExpr"]))
     expect(harness.page.locator(".wb-run")).to_have_text("▶ Measure")
 
 
@@ -113,18 +111,14 @@ def test_an_editor_in_the_place_of_a_text_goes_with_its_program(harness: Harness
     expect(page.locator(".cm-content")).to_have_count(1)
     typed(harness, "sqrt", "tanh")
     another = wb.open(clipped(3.0))
-    screen.session = another
-    harness.push()
-    harness.asked_so_far()
+    showing(screen, harness, another)
     expect(page.locator(".cm-content")).to_have_count(0)
     assert screen.session.plan == another.plan
 
 
 def test_a_branch_chosen_of_one_program_is_not_gone_to_in_the_next(harness: Harness) -> None:
     screen = drawn(harness, network())
-    screen.session = screen.session.rerun(disabled_pass=["SimplifyExpr"])
-    harness.push()
-    harness.asked_so_far()
+    showing(screen, harness, screen.session.rerun(disabled_pass=["SimplifyExpr"]))
     one = wb.open(squashed())
     another = one.rerun(disabled_pass=["SimplifyExpr"])
     with harness.held():
@@ -173,9 +167,7 @@ def test_an_exercise_goes_with_its_session(harness: Harness) -> None:
     screen = teach.Task(teach.task("09_3").exercise, "ada").show()
     harness.show(screen)
     expect(harness.page.get_by_role("group", name="Exercise 09_3")).to_be_visible(timeout=20_000)
-    screen.session = wb.open(Schedule(plain_matmul(16, 16, 16)))
-    harness.push()
-    harness.asked_so_far()
+    showing(screen, harness, wb.open(Schedule(plain_matmul(16, 16, 16))))
     expect(harness.page.locator(".wb-strip").get_by_role("alert")).to_have_count(0, timeout=1500)
     expect(harness.page.get_by_role("group", name="Exercise 09_3")).to_have_count(0)
 
@@ -215,9 +207,7 @@ def test_a_tensor_clicked_of_one_program_is_not_shown_of_the_next(harness: Harne
 
 def test_branches_compared_of_one_program_are_not_shown_of_the_next(harness: Harness) -> None:
     screen = drawn(harness, network())
-    screen.session = screen.session.rerun(disabled_pass=["SimplifyExpr"])
-    harness.push()
-    harness.asked_so_far()
+    showing(screen, harness, screen.session.rerun(disabled_pass=["SimplifyExpr"]))
     tab(harness, "Branches").click()
     strip = harness.page.locator(".wb-strip")
     other = wb.open(squashed())
@@ -233,9 +223,7 @@ def test_branches_compared_of_one_program_are_not_shown_of_the_next(harness: Har
 def test_a_tab_that_the_next_program_lacks_is_closed(harness: Harness) -> None:
     screen = drawn(harness, network())
     tab(harness, "Run").click()
-    screen.session = wb.open(Schedule(plain_matmul(16, 16, 16)))
-    harness.push()
-    harness.asked_so_far()
+    showing(screen, harness, wb.open(Schedule(plain_matmul(16, 16, 16))))
     assert tab(harness, "Run").count() or not harness.page.get_by_role("button", name="Run it").count()
 
 

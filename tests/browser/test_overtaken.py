@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, Page, expect
 
 import workbench as wb
 from tests.browser.harness import Harness
@@ -39,6 +39,15 @@ def step(harness: Harness, name: str) -> Locator:
     return harness.page.get_by_role("listbox", name="Steps").get_by_role("option", name=name)
 
 
+def editing(harness: Harness, operator: str) -> Page:
+    """A page with a text in which an operator was replaced, and which is not applied."""
+    harness.show(fresh())
+    step(harness, "InferType").click()
+    harness.page.get_by_role("button", name="Edit", exact=True).click()
+    typed(harness, "nn.relu", operator)
+    return harness.page
+
+
 def test_a_graph_after_a_step_that_another_program_has_not(harness: Harness) -> None:
     screen = drawn(harness, network())
     pane(harness, "A").get_by_role("combobox", name="The graph after").select_option("SimplifyExpr")
@@ -51,11 +60,7 @@ def test_a_graph_after_a_step_that_another_program_has_not(harness: Harness) -> 
 
 
 def test_what_is_typed_after_apply_is_not_lost(harness: Harness) -> None:
-    harness.show(fresh())
-    page = harness.page
-    step(harness, "InferType").click()
-    page.get_by_role("button", name="Edit", exact=True).click()
-    typed(harness, "nn.relu", "tanh")
+    page = editing(harness, "tanh")
     with harness.held(since="pipeline.edit"):
         page.get_by_role("button", name="Apply").click()
         harness.wait_until(lambda: harness.busy, "it is applied")
@@ -65,11 +70,7 @@ def test_what_is_typed_after_apply_is_not_lost(harness: Harness) -> None:
 
 
 def test_a_refusal_keeps_what_was_typed_since(harness: Harness) -> None:
-    harness.show(fresh())
-    page = harness.page
-    step(harness, "InferType").click()
-    page.get_by_role("button", name="Edit", exact=True).click()
-    typed(harness, "nn.relu", "nn.relux")
+    page = editing(harness, "nn.relux")
     with harness.held(since="pipeline.edit"):
         page.get_by_role("button", name="Apply").click()
         harness.wait_until(lambda: harness.busy, "it is applied")
@@ -82,11 +83,7 @@ def test_a_refusal_keeps_what_was_typed_since(harness: Harness) -> None:
 
 
 def test_a_refusal_opens_no_editor_that_was_closed(harness: Harness) -> None:
-    harness.show(fresh())
-    page = harness.page
-    step(harness, "InferType").click()
-    page.get_by_role("button", name="Edit", exact=True).click()
-    typed(harness, "nn.relu", "nn.relux")
+    page = editing(harness, "nn.relux")
     with harness.held(since="pipeline.edit"):
         page.get_by_role("button", name="Apply").click()
         harness.wait_until(lambda: harness.busy, "it is applied")
