@@ -14,6 +14,7 @@ import workbench as wb
 from tests.browser.harness import Harness
 from tests.browser.pages import ARGUMENTS, new_page
 from tests.browser.shown import Shown, opened
+from workbench.core.transform import PASSES
 
 HERE = Path(__file__).parent
 PATIENCE = 20_000
@@ -88,3 +89,15 @@ def shown(browser: Browser, efficientnet: Any) -> Iterator[Shown]:
     """The screen on EfficientNet-lite0, one for all tests of a file."""
     with opened(browser, efficientnet) as shown:
         yield shown
+
+
+@pytest.fixture
+def refusing() -> Iterator[str]:
+    """The name of a graph pass that fails."""
+
+    @wb.relay.transform.function_pass(opt_level=0, name="RefusesAll")
+    def RefusesAll(function: wb.relay.Function, mod: wb.IRModule, ctx: object) -> wb.relay.Function:
+        raise wb.WorkbenchError("E-TESTS-REFUSED", "this pass takes nothing")
+
+    yield "RefusesAll"
+    PASSES.remove("RefusesAll")

@@ -224,7 +224,8 @@ def test_a_tab_that_the_next_program_lacks_is_closed(harness: Harness) -> None:
     screen = drawn(harness, network())
     tab(harness, "Run").click()
     showing(screen, harness, wb.open(Schedule(plain_matmul(16, 16, 16))))
-    assert tab(harness, "Run").count() or not harness.page.get_by_role("button", name="Run it").count()
+    expect(tab(harness, "Run")).to_have_count(0)
+    expect(harness.page.get_by_role("button", name="Run it")).to_have_count(0)
 
 
 def test_changes_offered_for_one_program_are_not_discarded_of_the_next(

@@ -11,7 +11,7 @@ import workbench as wb
 from tests.browser.harness import Harness
 from tests.browser.test_clicked_early import box, network, pane, squashed
 from tests.browser.test_pipeline_edits import fresh, typed
-from tests.browser.test_stopped_program import refusing, shown_then_stopped  # noqa: F401
+from tests.browser.test_stopped_program import shown_then_stopped
 from tests.schedule.programs import plain_matmul
 from workbench import relay
 from workbench.schedule import Schedule
@@ -126,12 +126,7 @@ BELOW = (("Run", "Run it"), ("Ablation", "What does each pass do?"), ("Values", 
 
 
 @pytest.mark.parametrize(("name", "button"), BELOW)
-def test_an_error_below_the_panes_goes_with_its_program(
-    harness: Harness,
-    refusing: str,  # noqa: F811
-    name: str,
-    button: str,
-) -> None:
+def test_an_error_below_goes_with_its_program(harness: Harness, refusing: str, name: str, button: str) -> None:
     shown_then_stopped(harness, refusing)
     harness.push()
     harness.asked_so_far()

@@ -3,31 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-import pytest
 from playwright.sync_api import expect
 
 import workbench as wb
 from tests.browser.harness import Harness
 from tests.driver.programs import small_model
 from tests.ui.asking import ask
-from workbench.core.transform import PASSES
 from workbench.ui.workbench import Workbench
 
 KERNEL = "fused_nn_softmax"
-
-
-@pytest.fixture
-def refusing() -> Iterator[str]:
-    """The name of a graph pass that fails."""
-
-    @wb.relay.transform.function_pass(opt_level=0, name="RefusesAll")
-    def RefusesAll(function: wb.relay.Function, mod: wb.IRModule, ctx: object) -> wb.relay.Function:
-        raise wb.WorkbenchError("E-TESTS-REFUSED", "this pass takes nothing")
-
-    yield "RefusesAll"
-    PASSES.remove("RefusesAll")
 
 
 def test_an_edit_that_does_not_fit_another_target_is_told_in_the_panes_it_concerns(harness: Harness) -> None:

@@ -83,8 +83,10 @@ class Edits:
         }
 
     def seeing(self, table: dict[str, Callable[[dict[str, Any]], Answer]], *names: str) -> dict[str, Any]:
-        """A table of commands, those of these `names` refused to a page that shows another list of steps."""
-        return {name: self._seen(command) if name in names else command for name, command in table.items()}
+        """A table of commands, those of these `names` (none: all) refused to a page that shows other steps."""
+        return {
+            name: self._seen(command) if not names or name in names else command for name, command in table.items()
+        }
 
     def _seen(self, command: Callable[[dict[str, Any]], Answer]) -> Callable[[dict[str, Any]], Answer]:
         """The command, refused to a page that shows another list of steps: another view has changed it."""

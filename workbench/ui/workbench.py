@@ -144,9 +144,7 @@ class Workbench(Screen):
             "open": self._open,
             "select": self._select,
             "measure": self._measure,
-            **self._steps.edits.seeing(
-                {"take_back": self._take_back, "set_attribute": self._set_attribute}, "take_back", "set_attribute"
-            ),
+            **self._steps.edits.seeing({"take_back": self._take_back, "set_attribute": self._set_attribute}),
         }
 
         def kept(name: str, command: Command) -> Command:
@@ -344,15 +342,18 @@ class Workbench(Screen):
         start = {"kernel": self._given, "editing": bool(self._given), "step": self._steps.selected_step}
         start |= {"at": self._at}
         task = self._exercise.title if self._given else ""  # none of another session that a cell has put here
-        session = self._model.session
-        if session.history is not self._history:
-            self._history, self._histories = session.history, self._histories + 1
-        subject = f"{identities(session.actions)[0]} {self._histories}"  # what branches and kernels are of
         told = {**view.to_json(), **facts, **self._branches.facts(), **self._changes.facts()}
         trouble = self._editors.trouble
         told |= {"no_onnx": say.session.no_onnx if lacks_onnx(self._model.session.plan.program) else ""}
         told |= {"calls": self._steps.edits.calls, "trouble": trouble.to_json() if trouble is not None else None}
-        return Answer(view.state, {**told, "start": start, "subject": subject, "exercise": task})
+        return Answer(view.state, {**told, "start": start, "subject": self._subject(), "exercise": task})
+
+    def _subject(self) -> str:
+        """What branches and kernels are of: the import, and the how-manieth history that this screen shows."""
+        session = self._model.session
+        if session.history is not self._history:
+            self._history, self._histories = session.history, self._histories + 1
+        return f"{identities(session.actions)[0]} {self._histories}"
 
     def _select(self, args: dict[str, Any]) -> Answer:
         self.selection = tuple(items(args, "classes", int)[:_SELECTED_LIMIT])

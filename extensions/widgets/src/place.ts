@@ -78,8 +78,8 @@ function numbers(text: string): number[] {
 export function goTo(store: WorkbenchStore, text: string): void {
   const place = placeOfText(text);
   if (!place || !place.panes.every((pane) => store.layer(pane.layer))) return;
-  const named = !place.of || (store.numbering ??= place.of) === place.of; // not known yet: told when the kernels come
-  const classes: Classes = new Set(named ? place.selected : []);
+  store.numbering ??= place.of || null; // until the kernels come and tell it; what is selected by another one goes then
+  const classes: Classes = new Set(place.of && place.of !== store.numbering ? [] : place.selected);
   store.set(() => {
     store.panes = place.panes;
     store.focused = place.focused;

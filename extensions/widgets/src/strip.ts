@@ -13,8 +13,6 @@ export function Strip({ store }: { store: WorkbenchStore }) {
   const problem = store.problem ?? store.steps.problem;
   const failure = store.steps.failure;
   const problems = (problem ? 1 : 0) + (failure ? 1 : 0);
-  const tabs = TABS.filter((tab) => tab.shown(store));
-  if (TABS.some((tab) => tab.name === store.strip && !tabs.includes(tab))) store.strip = ""; // this program has no such tab
   const wrong = [...store.steps.badges.values()].filter((badge) => badge.verdict === "wrong" || badge.verdict === "failed").length;
   const before = useRef<WorkbenchStore["strip"]>("");
   const turn = (what: WorkbenchStore["strip"]) => store.set(() => {
@@ -31,7 +29,7 @@ export function Strip({ store }: { store: WorkbenchStore }) {
       <button class="wb-link" aria-expanded=${store.strip === "python"} onClick=${() => turn("python")}>${say.frame.python}</button>
       <button class="wb-link" aria-expanded=${store.strip === "checks"}
         ...${asking(store, say.frame.checksHelp, () => store.strip === "checks" ? turn("checks") : void store.verify())}>${say.frame.checks(wrong)}</button>
-      ${tabs.map((tab) => html`<button class="wb-link" aria-expanded=${store.strip === tab.name} ...${asking(store, tab.help, () => turn(tab.name))}>${tab.title}</button>`)}
+      ${TABS.filter((tab) => tab.shown(store)).map((tab) => html`<button class="wb-link" aria-expanded=${store.strip === tab.name} ...${asking(store, tab.help, () => turn(tab.name))}>${tab.title}</button>`)}
       <button class="wb-link" aria-expanded=${store.strip === "problem"} disabled=${problems === 0} onClick=${() => turn("problem")}>${say.frame.problems(problems)}</button>
       ${store.strip === "" && html`<code class="wb-last-call" title=${say.frame.lastCallHelp}>${problem ? problem.message : calls.at(-1) ?? say.frame.nothingChanged}</code>`}
     </div>

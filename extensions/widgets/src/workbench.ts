@@ -1,7 +1,7 @@
 // The state of the screen: what its two panes show, its parts with commands of their own, and what is done on it.
 import { ChecksStore } from "./checks";
 import { watched } from "./changes";
-import { Extras, type ExtraName } from "./extras";
+import { Extras, TABS, type ExtraName } from "./extras";
 import { GraphTools, type CallView } from "./graph_tools";
 import { LensStore } from "./lens_store";
 import { PipelineStore } from "./pipeline";
@@ -93,6 +93,7 @@ export class WorkbenchStore extends TextEditing {
       const another = this.view !== null && this.view.plan !== view.plan;
       if (another && this.problem?.code !== "E-UI-STALE") this.problem = null; // it was of the program before; that one says why another is shown
       this.view = view;
+      if (TABS.some((tab) => tab.name === this.strip && !tab.shown(this))) this.strip = ""; // this program has no such tab
       if (view.changes) this.steps.drafts.of(view.changes.key);
       if (view.trouble) this.problem = view.trouble; // a cell's move that the session could not follow
       if (!this.begun) this.begin(view, names);
