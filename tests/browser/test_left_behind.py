@@ -163,6 +163,28 @@ def test_python_that_is_being_typed_outlives_a_move_of_a_cell(harness: Harness) 
     expect(draft).to_have_value(re.compile("# mine"), timeout=2000)
 
 
+def test_python_that_nobody_has_changed_follows_the_moves(harness: Harness) -> None:
+    """Replayed, it took back what was done after it was opened."""
+    schedule = Schedule(plain_matmul(16, 16, 16))
+    screen = Workbench(wb.open(schedule), schedule=schedule)
+    harness.show(screen)
+    page = harness.page
+    harness.asked_so_far()
+    page.get_by_role("button", name="Edit the Python").first.click()
+    draft = page.locator(".wb-draft-code")
+    schedule.unroll(schedule.get_loops("C")[2])
+    harness.push()
+    harness.asked_so_far()
+    expect(draft.locator("textarea")).to_have_value(re.compile("unroll"))
+    expect(draft.get_by_role("status")).to_have_count(0)
+    draft.locator("textarea").fill(draft.locator("textarea").input_value() + "# mine\n")
+    schedule.parallel(schedule.get_loops("C")[0])
+    harness.push()
+    harness.asked_so_far()
+    expect(draft.locator("textarea")).to_have_value(re.compile("# mine"))
+    expect(draft.get_by_role("status")).to_contain_text("begun on an earlier program")
+
+
 def test_an_exercise_goes_with_its_session(harness: Harness) -> None:
     screen = teach.Task(teach.task("09_3").exercise, "ada").show()
     harness.show(screen)

@@ -172,6 +172,22 @@ def test_what_a_cell_does_is_drawn(harness: Harness) -> None:
     expect(edge(harness, "j_1")).to_have_attribute("aria-valuenow", "4")
 
 
+def test_what_is_refused_below_another_picture_is_told_there(harness: Harness) -> None:
+    """The misses of the schedule before stayed under the picture of the next one."""
+    screen = opened(harness)
+    page = harness.page
+    page.get_by_role("button", name="Simulate a cache").click()
+    form, found = page.get_by_role("form", name="A cache"), page.get_by_role("table", name="Simulated misses")
+    form.get_by_role("button", name="Run").click()
+    expect(found).to_be_visible()
+    form.get_by_role("spinbutton", name="ways").fill("0")  # not run: what is shown is of the ways before
+    screen.schedule.change(4, factors=[None, 4])
+    harness.push()
+    expect(edge(harness, "j_1")).to_have_attribute("aria-valuenow", "4")
+    expect(page.get_by_role("alert")).to_contain_text("E-ANALYSIS-CACHE")
+    expect(found).to_have_count(0)
+
+
 def test_blocks_are_chosen_and_those_without_formulas_say_why(harness: Harness) -> None:
     opened(harness, Schedule(convolution(8, 8)))
     picker = harness.page.get_by_role("combobox", name="Block")

@@ -160,6 +160,33 @@ def test_back_from_another_program_selects_nothing_else(harness: Harness) -> Non
     expect(selection).to_contain_text("Click a box or a line", timeout=2000)
 
 
+def test_back_goes_on_behind_a_place_that_is_not_whole_any_more(harness: Harness) -> None:
+    """What was reached is another place than the one gone to: it was written down as a new one, and Back led there."""
+    screen = drawn(harness, network())
+    page = harness.page
+    back = page.get_by_role("button", name="Back", exact=True)
+    for at in range(2):  # two places, the second with a selection
+        page.wait_for_timeout(300)
+        if at == 0:
+            pane(harness, "B").get_by_role("button", name="Editor", exact=True).click()
+        else:
+            box(harness, "tanh").click()
+        harness.asked_so_far()
+    page.wait_for_timeout(300)
+    screen.session = wb.open(squashed())
+    harness.push()
+    expect(box(harness, "sqrt")).to_be_visible()
+    harness.asked_so_far()
+    page.wait_for_timeout(300)
+    for _ in range(4):
+        if back.is_enabled():
+            back.click()
+            harness.asked_so_far()
+            page.wait_for_timeout(300)
+    expect(back).to_be_disabled()
+    expect(page.get_by_role("button", name="Forward", exact=True)).to_be_enabled()
+
+
 def test_what_the_lens_measured_is_no_figure_of_the_next_program(harness: Harness) -> None:
     screen = Workbench(wb.open(Schedule(plain_matmul(16, 16, 16))))
     harness.show(screen)
@@ -256,6 +283,75 @@ def test_a_link_to_a_place_of_another_program_selects_nothing(harness: Harness) 
         expect(pane(harness, "B").locator(".wb-text-row").first).to_be_visible()
         harness.asked_so_far()
         expect(harness.page.get_by_role("complementary", name="The selection")).to_contain_text(told)
+
+
+def test_a_link_to_a_place_that_a_program_has_not_opens_it_all_the_same(harness: Harness) -> None:
+    """A place of a network: its panes waited for ever."""
+    harness.show(Workbench(wb.open(Schedule(plain_matmul(16, 16, 16))), at="A=fused.graph&B=schedule.text"))
+    for which in "AB":
+        expect(pane(harness, which).locator(".wb-text-row").first).to_be_visible()
+
+
+@pytest.mark.parametrize("name", ["DeadCodeElimination", "FoldConstant"])
+def test_a_pass_is_put_behind_the_step_that_it_was_asked_for(harness: Harness, name: str) -> None:
+    """Another step was selected until the kernel had told which options the pass has."""
+    screen = fresh()
+    harness.show(screen)
+    page = harness.page
+    step(harness, "InferType").click()
+    harness.asked_so_far()
+    page.get_by_role("button", name="Add a pass").click()
+    steps = len(screen.session.labels)
+    with harness.held():
+        page.get_by_role("combobox", name="Pass to add").select_option(name)
+        step(harness, "FuseOps").click()
+    harness.asked_so_far()
+    labels = [label.partition("#")[0] for label in screen.session.labels]
+    assert labels[labels.index("FuseOps") + 1] != name
+    assert labels[labels.index("InferType") + 1] == name or len(screen.session.labels) == steps, "dropped"
+    expect(page.locator(".wb-pass-form")).to_have_count(0)
+
+
+def test_a_branch_is_compared_with_that_is_chosen_while_another_is_on_its_way(harness: Harness) -> None:
+    screen = drawn(harness, network())
+    for name in ("SimplifyExpr", "FoldConstant"):
+        screen.session = screen.session.rerun(disabled_pass=[name])
+        harness.push()
+        harness.asked_so_far()
+    page = harness.page
+    pane(harness, "B").locator(".wb-text-row").first.click()
+    with harness.held():
+        page.keyboard.press("b")
+        page.get_by_role("combobox", name="Branch to compare with").select_option("0")
+    harness.asked_so_far()
+    expect(pane(harness, "B").locator(".wb-detail .wb-wait")).to_have_count(0)
+
+
+@pytest.mark.parametrize("how", ["cards", "compare"])
+def test_a_pane_without_text_tells_too_why_there_are_no_kernels(harness: Harness, refusing: str, how: str) -> None:
+    shown_then_stopped(harness, refusing)
+    if how == "cards":
+        layers = harness.page.get_by_role("navigation", name="Layers")
+        layers.get_by_role("button", name="TE").click(modifiers=["Shift"])
+    else:
+        pane(harness, "B").locator(".wb-text-row").first.click()
+        harness.page.keyboard.press("b")
+    harness.push()
+    harness.asked_so_far()
+    expect(pane(harness, "B").get_by_role("alert")).to_contain_text("this pass takes nothing", timeout=30_000)
+
+
+def test_a_line_selected_in_one_loop_program_lights_none_of_the_next(harness: Harness) -> None:
+    screen = Workbench(wb.open(Schedule(plain_matmul(16, 16, 16))))
+    harness.show(screen)
+    lines = pane(harness, "A").locator(".wb-text-row")
+    lines.filter(has_text="+=").or_(lines.filter(has_text="C[")).first.click()
+    expect(harness.page.locator(".wb-lit").first).to_be_visible()
+    harness.asked_so_far()
+    screen.session = wb.open(Schedule(plain_matmul(24, 24, 24)))
+    harness.push()
+    harness.asked_so_far()
+    expect(harness.page.locator(".wb-lit")).to_have_count(0)
 
 
 def test_why_a_primitive_is_refused_at_a_loop_that_goes_is_no_problem_of_the_next_schedule(harness: Harness) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.driver.programs import EIGHT_LANES
 from workbench import relay
 from workbench.arith import nodes as n
 from workbench.arith.build import add, const, multiply
@@ -116,7 +117,7 @@ def constant_off_by_one(function: Any) -> Any:
 
 
 def lanes_are_rotated(function: Any) -> Any:
-    lanes = Target("llvm").lanes
+    lanes = Target(EIGHT_LANES).lanes
     packed = next(x for x in pre_order(function) if isinstance(x, r.Constant) and x.data.shape[-1:] == (lanes,)
                   and len(x.data.shape) > 2)  # fmt: skip
     wrong = r.Constant(Tensor.of(np.roll(packed.data.numpy(), 1, -1)))

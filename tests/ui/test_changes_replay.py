@@ -129,13 +129,13 @@ def test_a_kernel_is_found_by_what_it_is_where_no_list_of_kernels_says_so(monkey
     assert ask(second, "changes.restore") == {"restored": 1, "refused": [], "left": 0, "exact": True}
 
 
+def layer() -> Workbench:
+    x, weight = relay.var("x", shape=(4, 8)), relay.const(np.linspace(-1, 1, 128, dtype=np.float32).reshape(16, 8))
+    return Workbench(wb.open(wb.IRModule.from_expr(relay.Function([x], relay.nn.relu(relay.nn.dense(x, weight))))))
+
+
 def test_code_that_leads_to_where_a_schedule_is_leaves_the_restore_exact(monkeypatch: pytest.MonkeyPatch) -> None:
     """It took away the question that a move which was taken back had left, and nothing told of that."""
-
-    def layer() -> Workbench:
-        x, weight = relay.var("x", shape=(4, 8)), relay.const(np.linspace(-1, 1, 128, dtype=np.float32).reshape(16, 8))
-        return Workbench(wb.open(wb.IRModule.from_expr(relay.Function([x], relay.nn.relu(relay.nn.dense(x, weight))))))
-
     first = layer()
     at = {"kernel": first.session.kernels[0]}
     ask(first, "schedule.go", **at, number=2)
@@ -143,6 +143,23 @@ def test_code_that_leads_to_where_a_schedule_is_leaves_the_restore_exact(monkeyp
     code = ask(first, "schedule.open", **at)["code"]
     ask(first, "schedule.replay", **at, code=code)
     ask(first, "schedule.apply", **at, primitive="add_unit_loop", selection="l:dense:2", arguments={})
+    restarted(monkeypatch)
+    second = layer()
+    assert ask(second, "open")["changes"]["offer"] is not None and ask(second, "changes.restore")["exact"]
+    assert second.session.to_python() == first.session.to_python()
+
+
+def test_going_to_where_a_schedule_is_leaves_the_restore_exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As above, by a click on the state that the tree of schedules marks; a later move could not be gone to again."""
+    first = layer()
+    at = {"kernel": first.session.kernels[0]}
+    ask(first, "schedule.go", **at, number=2)
+    ask(first, "schedule.undo", **at)
+    ask(first, "schedule.go", **at, number=ask(first, "schedule.tree", **at)["here"])
+    ask(first, "schedule.apply", **at, primitive="add_unit_loop", selection="l:dense:2", arguments={})
+    there = ask(first, "schedule.tree", **at)["here"]
+    ask(first, "schedule.apply", **at, primitive="add_unit_loop", selection="l:dense:2", arguments={})
+    ask(first, "schedule.go", **at, number=there)
     restarted(monkeypatch)
     second = layer()
     assert ask(second, "open")["changes"]["offer"] is not None and ask(second, "changes.restore")["exact"]

@@ -10,6 +10,7 @@ import workbench as wb
 from tests.driver.programs import small_model
 from tests.schedule.programs import plain_matmul
 from tests.ui.asking import ask, restarted
+from workbench.ui.changes_store import packed, unpacked
 from workbench.ui.journal import replay
 from workbench.ui.workbench import Workbench
 
@@ -72,6 +73,22 @@ def test_what_was_restored_is_in_the_journal(monkeypatch: pytest.MonkeyPatch, tm
     assert screen.session.to_python() == first.session.to_python()
     for path in (tmp_path / "cache" / "changes-1").iterdir():
         path.unlink()
+    assert replay(screen.journal()).different == ()
+
+
+def test_a_restore_that_is_tried_again_is_in_the_journal_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What was done the first time came to nothing, and stood in the journal before what was done the second time."""
+    first = moved()
+    ask(first, "schedule.apply", kernel="main", primitive="parallel", selection="l:C:0", arguments={})
+    (path,) = (tmp_path / "cache" / "changes-1").iterdir()
+    document = unpacked(path.read_bytes())
+    assert document is not None
+    document["entries"][1]["args"] |= {"selection": "l:C:9"}
+    path.write_bytes(packed(document))
+    restarted(monkeypatch)
+    screen = of_matmul()
+    assert ask(screen, "open")["changes"]["offer"] is not None
+    assert [ask(screen, "changes.restore")["left"] for _ in range(2)] == [1, 1]
     assert replay(screen.journal()).different == ()
 
 

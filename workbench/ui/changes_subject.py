@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from workbench.driver.session import Session
     from workbench.schedule.schedule import Schedule
     from workbench.ui.changes import Record
+    from workbench.ui.journal import Journal
 
 _SWITCH_ON: Final = "pipeline.switch_on"
 """The one command for what is left out."""
@@ -37,9 +38,10 @@ class SessionSubject:
         steps: PipelineCommands,
         given: Callable[[], str],
         record: Callable[[], Record],
+        journal: Callable[[], Journal],
     ) -> None:
         self._session, self._schedule, self._steps, self._given = session, schedule, steps, given
-        self.record = record
+        self.record, self._journal = record, journal
 
     def place(self) -> dict[str, str]:
         """What is worked on, by content; asking runs nothing."""
@@ -71,10 +73,12 @@ class SessionSubject:
         return self._steps.edits.done
 
     def standing(self) -> object:
-        return self._steps.edits.mark
+        return self._steps.edits.mark, len(self._journal().entries)
 
-    def back_to(self, standing: object) -> None:
-        self._steps.edits.back_to(standing)
+    def back_to(self, standing: Any) -> None:
+        mark, written = standing
+        self._steps.edits.back_to(mark)
+        del self._journal().entries[written:]  # what it holds of what comes to nothing
 
     def turned(self) -> str:
         return self._steps.edits.turned

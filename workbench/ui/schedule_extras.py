@@ -109,19 +109,21 @@ class ScheduleExtras:
 
     def _go(self, args: dict[str, Any]) -> Answer:
         number = argument(args, "number", int)
-        return self._do(args, lambda: self._schedule.moves.go(number))
+        return self._do(args, lambda: self._gone(number))
+
+    def _gone(self, number: int) -> None:
+        """Go to a state; the one looked at stays, with what was asked there: a restore asks it too."""
+        if number != self._schedule.moves.here:
+            self._schedule.moves.go(number)
 
     def _replay(self, args: dict[str, Any]) -> Answer:
         code = argument(args, "code", str)
         return self._do(args, lambda: self._replayed(replay(self._schedule, code)))
 
     def _replayed(self, made: Schedule) -> None:
-        """Where the schedule has been already, it goes there, with what can be redone from there.
-
-        Where it is, it stays: with the questions too that were asked there, which a restore has as well.
-        """
+        """Where the schedule has been already, it goes there, with what can be redone from there."""
         number = self._schedule.moves.find(made.moves.state(made.moves.here).fingerprint)
         if number is None:
             self._schedule.follow(made)
-        elif number != self._schedule.moves.here:
-            self._schedule.moves.go(number)
+        else:
+            self._gone(number)

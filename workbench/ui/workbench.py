@@ -118,7 +118,7 @@ class Workbench(Screen):
         self._exercise = ExerciseCommands(task, lambda: self.schedule)
         subject = SessionSubject(
             lambda: self._model.session, lambda kernel: self._editors.editor(kernel).schedule, self._steps,
-            lambda: self._given, lambda: self._begun.record,
+            lambda: self._given, lambda: self._begun.record, lambda: self._begun.journal,
         )  # fmt: skip
         store = ChangesStore(None) if unattended else ChangesStore.of_user()
         self._changes = Changes(subject, store, lambda: self.announce("changed"))

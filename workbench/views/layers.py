@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..core.errors import WorkbenchError, nearest
 from ..core.node import post_order
+from ..driver.history import identities
 from ..driver.layers import GLYPHS
 from ..driver.links import Layer, Links
 from ..driver.step_listings import listings_of
@@ -173,7 +174,7 @@ class LayersModel:
     def numbering(self) -> str:
         """Whose numbers the classes of the kernels are: a page that knows others has selected what is gone."""
         links = self.session.provenance.links
-        return parts_key(links) if links.sites else ""  # a loop program's statements stay what they were when imported
+        return parts_key(links) if links.sites else identities(self.session.actions)[0]  # statements of the import
 
     @cached_property
     def origins(self) -> tuple[tuple[int, ...], ...]:

@@ -1,7 +1,7 @@
 // A layer of another branch beside that of the session shown.
 import { PAGE, Shown, type Row } from "./diff";
 import { DiffPane } from "./diffpane";
-import { html } from "./parts";
+import { Problem, html } from "./parts";
 import { say } from "./strings";
 import type { Chunk, ComparedView } from "./types";
 import type { WorkbenchStore } from "./workbench";
@@ -9,7 +9,7 @@ import type { WorkbenchStore } from "./workbench";
 export interface Compared { view: ComparedView; shown: Shown; number: number }
 
 export function ComparePane({ store, layer }: { store: WorkbenchStore; layer: string }) {
-  const found = store.comparison(layer);
+  const [found, refused] = [store.comparison(layer), store.refusal(layer)];
   const branches = store.view?.branches ?? [];
   const other = store.against;
   const beside = store.counterpart; // names are each program's own
@@ -32,7 +32,7 @@ export function ComparePane({ store, layer }: { store: WorkbenchStore; layer: st
     ${found ? html`<${DiffPane} key=${`${layer} ${found.number}`} rows=${found.shown.rows} split=${store.steps.split} language=${found.view.language}
         seen=${(rows: Row[]) => store.seenCompared(layer, rows)}
         open=${(row: Row & { kind: "fold" }) => store.set(() => found.shown.open(row.after, Math.min(row.count, PAGE)))} />`
-      : html`<div class="wb-wait">…</div>`}
+      : refused ? html`<${Problem} error=${refused} />` : html`<div class="wb-wait">…</div>`}
   </div>`;
 }
 

@@ -323,7 +323,7 @@ export abstract class Fetching extends BaseStore {
   protected loadCompared(layer: string): Promise<void> {
     const key = this.key(layer);
     if (this.compared.has(key) || !this.asksOf(layer)) return Promise.resolve();
-    return this.once(`compare ${key}`, async () => {
+    return this.once(`compare ${this.against} ${key}`, async () => {
       const number = this.against;
       const kernel = OF_THE_MODEL.includes(layer) ? "" : this.kernel;
       const view = (await this.connection.request("compare", { layer, kernel, number })).view as ComparedView;

@@ -1,13 +1,14 @@
 // The stages of a kernel before it is scheduled, as cards: a formula each, and who reads whom.
 import { NONE, meets } from "./links";
-import { html } from "./parts";
+import { Problem, html } from "./parts";
 import { say } from "./strings";
 import { tokens } from "./text";
 import type { FormulaView } from "./types";
 import type { WorkbenchStore } from "./workbench";
 
 export function FormulaPane({ store, at }: { store: WorkbenchStore; at: 0 | 1 }) {
-  const stages = store.formulas;
+  const [stages, refused] = [store.formulas, store.refusal("te")];
+  if (refused) return html`<${Problem} error=${refused} />`;
   if (!stages) return html`<div class="wb-wait">${store.waiting || "…"}</div>`;
   const names = new Set(stages.map((stage) => stage.name));
   return html`<ol class="wb-cards" aria-label=${say.graph.stages} tabindex="0">${stages.map((stage, i) => html`

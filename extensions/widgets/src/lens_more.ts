@@ -32,7 +32,9 @@ export class LensMore {
     const { KB, line, ways } = this.cache;
     const args = { simulate: { size: Math.round(KB * 1024), line, ways }, reuse: { line }, lifetimes: {},
       iterations: { block: this.store.view?.block ?? "", axes: axes ?? null } }[what];
-    return this.store.query(what, args, (view) => { if (this.open === what) this.found = view; });
+    const before = this.found;
+    return this.store.query(what, args, (view) => { if (this.open === what) this.found = view; })
+      .then(() => { if (this.store.problem && this.found === before) this.store.set(() => (this.found = null)); }); // it was of another state
   };
 }
 

@@ -72,11 +72,11 @@ export class LensStore extends BaseStore {
   }
 
   private show(view: LensView): void {
-    if (this.view && this.view.state !== view.state) void this.more.ask();
+    const moved = this.view !== null && this.view.state !== view.state;
     const fresh = !this.view || this.view.block !== view.block || this.view.loops.length !== view.loops.length;
     this.set(() => {
       if (this.problem?.code !== "E-UI-STALE") this.problem = null; // that one says why the picture is another
-      if (this.view && this.view.state !== view.state) { this.generation++; this.keepMeasured(); }
+      if (moved) { this.generation++; this.keepMeasured(); }
       this.view = view;
       this.draft = null;
       if (!fresh) return;
@@ -85,6 +85,7 @@ export class LensStore extends BaseStore {
       const inner = view.loops.findIndex(({ term }) => !view.splits.some((split) => split.parts[0] === term));
       this.level = Math.max(inner, 0);
     });
+    if (moved) void this.more.ask();
   }
 
   private keepMeasured(): void {

@@ -317,20 +317,25 @@ export class PipelineStore extends BaseStore {
   rebase = (): Promise<void> => this.change("rebase", {});
 
   /** Put a pass in after the selected step; one with options asks for them first. */
-  addPass = (name: string): Promise<void> => this.ofShown(async () => {
-    if (await this.askOptions(name)) return;
-    await this.change("insert", { step: this.selected, name });
-  });
+  addPass = (name: string): Promise<void> => {
+    const step = this.selected; // another one may be selected meanwhile
+    return this.ofShown(async () => {
+      if (!(await this.askOptions(name))) await this.change("insert", { step, name });
+    });
+  };
 
   /** The form of the options of the selected step's pass, or of one to be put in; whether there are any. */
   askOptions = async (name = ""): Promise<boolean> => {
-    const form = (await this.connection.request("pass_form", { step: this.selected, name }, "source")).view as PrimitiveView;
+    const step = this.selected;
+    const form = (await this.connection.request("pass_form", { step, name }, "source")).view as PrimitiveView;
+    if (step !== this.selected) return form.parameters.length > 0;
     if (form.parameters.length) this.set(() => { this.form = { form, adds: name !== "", values: startValues(form, []) }; this.adding = null; });
     return form.parameters.length > 0;
   };
 
   showOptions = (): Promise<void> => this.ofShown(async () => {
-    if (!(await this.askOptions())) this.set(() => { this.form = { form: null, adds: false, values: {} }; this.adding = null; });
+    const step = this.selected;
+    if (!(await this.askOptions()) && step === this.selected) this.set(() => { this.form = { form: null, adds: false, values: {} }; this.adding = null; });
   });
 
   /** Do what the form says. */
@@ -347,8 +352,9 @@ export class PipelineStore extends BaseStore {
 
   choosePass = (): Promise<void> => this.ofShown(async () => {
     if (!this.canChange) return;
-    const source = (await this.connection.request("source", { step: this.selected }, "source")).view as SourceView;
-    this.set(() => { this.adding = this.adding ? null : source.passes; this.form = null; });
+    const step = this.selected;
+    const source = (await this.connection.request("source", { step }, "source")).view as SourceView;
+    if (step === this.selected) this.set(() => { this.adding = this.adding ? null : source.passes; this.form = null; });
   });
 
   /** The plan that this page shows: a change of another one is refused. */

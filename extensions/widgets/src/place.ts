@@ -74,10 +74,10 @@ function numbers(text: string): number[] {
   });
 }
 
-/** Go to a place: what it names and the program has not is left as it is. */
-export function goTo(store: WorkbenchStore, text: string): void {
+/** Go to a place, where the program has its layers: what else it names and the program has not is left as it is. */
+export function goTo(store: WorkbenchStore, text: string): boolean {
   const place = placeOfText(text);
-  if (!place || !place.panes.every((pane) => store.layer(pane.layer))) return;
+  if (!place || !place.panes.every((pane) => store.layer(pane.layer))) return false;
   store.numbering ??= place.of || null; // until the kernels come and tell it; what is selected by another one goes then
   const classes: Classes = new Set(place.of && place.of !== store.numbering ? [] : place.selected);
   store.set(() => {
@@ -93,12 +93,15 @@ export function goTo(store: WorkbenchStore, text: string): void {
   const step = steps.find((one) => !one.left_out) ?? steps[0];
   if (step) store.steps.select(step.id, place.rewrite, false);
   store.load();
+  return true;
 }
 
 /** The places one has been at, each after the one before it. */
 export class Trail {
   private places: string[] = [];
   private at = -1;
+  /** Where going to a place has led: not all of it may be there any more. */
+  private reached = "";
   private timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(private store: WorkbenchStore) {
@@ -113,7 +116,8 @@ export class Trail {
     clearTimeout(this.timer);
     if (!this.store.view) return;
     const here = placeText(this.store);
-    if (here === this.places[this.at]) return;
+    if (here === this.places[this.at] || here === this.reached) return;
+    this.reached = "";
     const could = [this.back, this.forward].map((where) => where !== null);
     this.places = [...this.places.slice(Math.max(0, this.at + 2 - MOST), this.at + 1), here];
     this.at = this.places.length - 1;
@@ -134,5 +138,6 @@ export class Trail {
     if (place === undefined) return;
     this.at += by;
     goTo(this.store, place);
+    this.reached = placeText(this.store);
   }
 }

@@ -76,9 +76,10 @@ export class ScheduleStore extends BaseStore {
       if (this.problem?.code !== "E-UI-STALE") this.problem = null; // that one says why the picture is another
       this.chosen = "";
       this.ways = null;
-      this.more.forget(true);
+      this.more.follow(before?.code, this.view.code);
       this.judged.clear();
       this.selected = before ? (chosen && follow(chosen, this.nodes, known)?.id) ?? "" : (this.nodes.find((node) => node.kind === "loop") ?? this.nodes[0])?.id ?? "";
+      this.more.forget(true);
     });
     void this.judge();
   }
@@ -375,7 +376,7 @@ function Code({ store }: { store: ScheduleStore }) {
   const script = view.script.chunks.flatMap((chunk) => chunk.lines);
   return html`<div class="wb-bottom">
     <section aria-label=${say.schedule.pythonLabel}><div class="wb-heading">${say.schedule.python} <button class="wb-link" aria-label=${say.schedule.editLabel}
-        ...${asking(store, say.schedule.editHelp, () => store.set(() => (store.more.draft = view.code)))}>${say.schedule.edit}</button></div>
+        ...${asking(store, say.schedule.editHelp, () => store.set(() => store.more.edit(view.code)))}>${say.schedule.edit}</button></div>
       ${store.more.draft !== null
         ? html`<${CodeDraft} store=${store} text=${view.code} />`
         : html`<pre class="wb-code" tabindex="0" ref=${python}>${lines.map((line, i) => html`<${CodeLine} text=${line} last=${i === lines.length - 1 && view.position > 0} />`)}</pre>`}</section>

@@ -22,9 +22,20 @@ export class More {
   history: { states: State[]; here: number } | null = null;
   /** The edited text of the code; null while it is not edited. */
   draft: string | null = null;
+  /** The code that the draft was begun with. */
+  base = "";
   private stop = 0;
 
   constructor(private store: ScheduleStore) {}
+
+  edit(code: string): void {
+    this.draft = this.base = code;
+  }
+
+  /** Another state has this code: a draft that nobody has touched is of it. */
+  follow(before: string | undefined, now: string): void {
+    if (this.draft !== null && this.draft === before) this.edit(now);
+  }
 
   /** Another state, or another box. */
   forget(state: boolean): void {
@@ -154,5 +165,6 @@ export function CodeDraft({ store, text }: { store: ScheduleStore; text: string 
         if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); run(); }
       }}></textarea>
     <div><button class="wb-button wb-primary" disabled=${store.working} title=${say.schedule.replayHelp} onClick=${run}>${say.schedule.replay}</button>
-      <button class="wb-button" onClick=${() => store.set(() => (more.draft = null))}>${say.common.close}</button></div></div>`;
+      <button class="wb-button" onClick=${() => store.set(() => (more.draft = null))}>${say.common.close}</button>
+      ${more.base !== text && html`<span class="wb-chip wb-chip-bad" role="status">${say.changes.outdated}</span>`}</div></div>`;
 }

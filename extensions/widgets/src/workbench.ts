@@ -100,8 +100,7 @@ export class WorkbenchStore extends TextEditing {
       for (const shown of this.panes) if (!names.includes(shown.layer)) shown.layer = this.instead(shown.layer, names);
       for (const shown of this.panes) if (!modes(shown.layer).includes(shown.mode)) shown.mode = "text";
     });
-    if (this.at) goTo(this, this.at);
-    else this.load();
+    if (!this.at || !goTo(this, this.at)) this.load();
     this.at = "";
   }));
 
