@@ -7,6 +7,7 @@ import re
 import numpy as np
 
 import workbench as wb
+from tests.driver.programs import EIGHT_LANES
 from workbench import relay
 from workbench.driver.dropping import Loss, applicable_plan
 from workbench.driver.rebase import Dropped, Rebased, RebaseError
@@ -29,7 +30,7 @@ def changed(session: wb.Session, step: str, old: str, new: str) -> wb.Session:
 
 def in_two_conflicts() -> wb.Session:
     """An attribute of each operator is changed in the fused graph, in a step of its own, and then in the one before."""
-    session = wb.open(convolutions())
+    session = wb.open(convolutions(), target=EIGHT_LANES)
     session = changed(session, "FuseOps", "a_max=6.0", "a_max=3.0")
     session = changed(session, "Edit", "a_max=5.0", "a_max=2.0")
     return changed(changed(session, "InferType", "a_max=6.0", "a_max=4.0"), "Edit", "a_max=5.0", "a_max=4.5")
@@ -53,7 +54,7 @@ def test_the_parts_of_all_edits_are_told_and_telling_makes_no_branch() -> None:
 
 
 def test_an_edited_graph_counts_its_places() -> None:
-    session = changed(wb.open(convolutions()), "FuseOps", "a_max=6.0", "a_max=3.0")
+    session = changed(wb.open(convolutions(), target=EIGHT_LANES), "FuseOps", "a_max=6.0", "a_max=3.0")
     error = changed(session, "InferType", "a_max=6.0", "a_max=4.0").step("Edit#2").error
     assert error is not None
     assert error.message == "1 of 1 changed places of this edit by hand do not apply to what comes before them now"
@@ -61,7 +62,7 @@ def test_an_edited_graph_counts_its_places() -> None:
 
 def test_a_schedule_counts_the_steps_of_the_person_and_those_of_the_default_by_themselves() -> None:
     """One split counted as all the steps of the default schedule too, once that was another one."""
-    session = wb.open(convolutions())
+    session = wb.open(convolutions(), target=EIGHT_LANES)
     kernel = session.kernels[0]
     schedule = session.schedule(kernel)
     blocks = schedule.get_child_blocks(schedule.get_block("root"))

@@ -50,6 +50,11 @@ def network(name: str) -> tuple[Any, dict[str, np.ndarray]]:
     return light_model(name), light_input(name)
 
 
+def convolutions(count: dict[str, int]) -> int:
+    """How many there are; where vectors are long, some go by Winograd's tiles."""
+    return count["nn.conv2d"] + count.get("nn.contrib_conv2d_winograd_without_weight_transform", 0)
+
+
 CONVERSIONS: dict[str, Callable[[], list[Any]]] = {
     "NHWC": lambda: [transform.ConvertLayout("NHWC")],
     "NCHW8c": lambda: [transform.CanonicalizeOps(), transform.ConvertLayout({"nn.conv2d": ["NCHW8c", "default"]})],
@@ -65,11 +70,11 @@ CONVERSIONS: dict[str, Callable[[], list[Any]]] = {
 )
 def test_convert_layout(name: str, layout: str) -> None:
     before, after = operators_after(*network(name), *CONVERSIONS[layout]())
-    assert after["nn.conv2d"] == before["nn.conv2d"]
+    assert convolutions(after) == convolutions(before)
     assert after["layout_transform"] <= 3, "data moves at the borders only"
 
 
 @pytest.mark.nightly
 def test_combine_parallel_convolutions() -> None:
     before, after = operators_after(*network("inception_v1"), transform.CombineParallelConv2D())
-    assert (before["nn.conv2d"], after["nn.conv2d"]) == (57, 39)
+    assert (convolutions(before), convolutions(after)) == (57, 39)
