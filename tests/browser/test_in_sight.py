@@ -94,6 +94,8 @@ def test_nothing_moves_when_a_figure_comes_or_goes(harness: Harness, width: int,
         run.evaluate("(one, text) => one.replaceChildren(text)", text)
         places.append(box.bounding_box())
     assert places[0] == places[1]
+    head = page.locator(".wb-spine").bounding_box()
+    assert head and head["height"] < 100, "two lines at most, with branches too"
 
 
 @pytest.mark.parametrize("width", [1400, 640])
