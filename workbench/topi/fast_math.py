@@ -65,7 +65,6 @@ class FastSoftmax(Operator):
     """exp(x) / sum(exp(x)) along `axis`, with the fast exponential."""
 
     axis: int = AXIS
-    family = "softmax"
     fusion = Fusion.OPAQUE
     precision = Precision.NEVER
     accumulates = True
