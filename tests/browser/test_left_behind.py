@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
 import workbench as wb
 from tests.browser.harness import Harness
@@ -129,14 +129,18 @@ def test_a_branch_chosen_of_one_program_is_not_gone_to_in_the_next(harness: Harn
     assert screen.session.plan == another.plan
 
 
-def test_python_that_is_typed_after_replay_is_not_lost(harness: Harness) -> None:
+def with_python(harness: Harness) -> tuple[Schedule, Locator]:
+    """A schedule on the screen, its Python open to be edited."""
     schedule = Schedule(plain_matmul(16, 16, 16))
-    screen = Workbench(wb.open(schedule), schedule=schedule)
-    harness.show(screen)
-    page = harness.page
+    harness.show(Workbench(wb.open(schedule), schedule=schedule))
     harness.asked_so_far()
-    page.get_by_role("button", name="Edit the Python").first.click()
-    draft = page.locator(".wb-draft-code textarea")
+    harness.page.get_by_role("button", name="Edit the Python").first.click()
+    return schedule, harness.page.locator(".wb-draft-code")
+
+
+def test_python_that_is_typed_after_replay_is_not_lost(harness: Harness) -> None:
+    _, draft = with_python(harness)
+    page, draft = harness.page, draft.locator("textarea")
     text = draft.input_value()
     one = text + '\nb0 = sch.get_block("C")\nl0, l1, l2 = sch.get_loops(b0)\nsch.unroll(l2)\n'
     draft.fill(one)
@@ -146,16 +150,12 @@ def test_python_that_is_typed_after_replay_is_not_lost(harness: Harness) -> None
         draft.fill(one + "# and more\n")
     harness.asked_so_far()
     expect(draft).to_have_count(1)
+    expect(page.locator(".wb-draft-code").get_by_role("status")).to_have_count(0)
 
 
 def test_python_that_is_being_typed_outlives_a_move_of_a_cell(harness: Harness) -> None:
-    schedule = Schedule(plain_matmul(16, 16, 16))
-    screen = Workbench(wb.open(schedule), schedule=schedule)
-    harness.show(screen)
-    page = harness.page
-    harness.asked_so_far()
-    page.get_by_role("button", name="Edit the Python").first.click()
-    draft = page.locator(".wb-draft-code textarea")
+    schedule, draft = with_python(harness)
+    draft = draft.locator("textarea")
     draft.fill(draft.input_value() + "# mine\n")
     schedule.unroll(schedule.get_loops("C")[2])
     harness.push()
@@ -165,13 +165,7 @@ def test_python_that_is_being_typed_outlives_a_move_of_a_cell(harness: Harness) 
 
 def test_python_that_nobody_has_changed_follows_the_moves(harness: Harness) -> None:
     """Replayed, it took back what was done after it was opened."""
-    schedule = Schedule(plain_matmul(16, 16, 16))
-    screen = Workbench(wb.open(schedule), schedule=schedule)
-    harness.show(screen)
-    page = harness.page
-    harness.asked_so_far()
-    page.get_by_role("button", name="Edit the Python").first.click()
-    draft = page.locator(".wb-draft-code")
+    schedule, draft = with_python(harness)
     schedule.unroll(schedule.get_loops("C")[2])
     harness.push()
     harness.asked_so_far()

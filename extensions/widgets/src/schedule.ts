@@ -175,6 +175,7 @@ export class ScheduleStore extends BaseStore {
       this.show((await this.connection.request(op, { ...args, seen }, "command", seen)).view);
       this.acted++;
       if (this.more.draft === args["code"]) this.more.draft = null; // what was typed meanwhile stays
+      else if (op === "replay") this.more.base = this.view!.code; // on what was replayed
       this.behind = false; // the answer shows what this command itself has moved
     });
     this.set(() => (this.working = false));
