@@ -19,7 +19,8 @@ from workbench.core.equal import same
 from workbench.core.instrument import PassTimingInstrument
 from workbench.core.transform import PassContext, PassInstrument, function_pass
 from workbench.driver.build import run
-from workbench.driver.plan import PassSettings, PassWarning, options_of, options_text
+from workbench.driver.plan import options_of, options_text
+from workbench.driver.settings import PassSettings, PassWarning
 from workbench.frontend.onnx import from_onnx
 from workbench.target import Target
 from workbench.tir.script import parse

@@ -13,7 +13,8 @@ from tests.nightly import daily, some
 from workbench.core.node import pre_order
 from workbench.core.transform import PASSES, defined_in
 from workbench.driver.origin_index import index_of
-from workbench.driver.plan import PassSettings, default_rows
+from workbench.driver.plan import default_rows
+from workbench.driver.settings import PassSettings
 from workbench.driver.trails import Provenance
 from workbench.relay.ir import expr as r
 from workbench.tir import nodes as t

@@ -34,6 +34,7 @@ SAYS = {
     "11_matmul_to_peak": ("E-SCHEDULE-DEPENDENCE", "of one thread's peak", "does not fit", "notes: none", "11_2: 2 of"),
     "12_fusion_and_layout": ("fused_layout_transform_nn_relu_layout_transform", "NHWC: every step is right", "0 of 6"),
     "13_reading_generated_code": ("LoopVectorizePass", "add, 8 lanes", "7 instructions only"),
+    "14_how_a_convolution_got_fast": ("pack-weights", "as it is written: every step is", "14_2: 2 of 3", "0 of 6"),
 }
 """What each notebook is there to show, as it stands in its outputs."""
 

@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 
-from tests.schedule.test_rules import NARROW, WIDE, Kernel, check_numbers_stay
+from tests.schedule.implemented import NARROW, WIDE, Made, implemented, scheduled
+from tests.schedule.test_rules import check_numbers_stay
 from workbench import te
 from workbench.arith import build
 from workbench.core.node import pre_order
-from workbench.schedule import rules
-from workbench.schedule.rules import pixels as pixels_rule
-from workbench.schedule.rules.pixels import CHANNELS, TASKS, blocks_together, register_tile
+from workbench.lower.implementations.conv2d import CHANNELS
 from workbench.schedule.rules.shapes import Machine
 from workbench.target import Target
 from workbench.tir import nodes as t
@@ -21,17 +20,20 @@ from workbench.topi.conv_times import by_pixels
 from workbench.topi.nn_conv import Conv2D
 
 
-def one_tap(ci: int, co: int, shape: tuple[int, int], lanes: int = 8, batch: int = 1, stride: int = 1) -> t.PrimFunc:
+def one_tap(ci: int, co: int, shape: tuple[int, int], lanes: int = 8, batch: int = 1, stride: int = 1) -> Made:
     """A convolution with a bias, another operand and a relu after it."""
     x = te.placeholder((batch, ci, *shape), name="X")
     w = te.placeholder((-(-co // lanes), ci, 1, 1, lanes), name="W")
     op = Conv2D(strides=(stride, stride), channels=co, kernel_layout=f"OIHW{lanes}o")
-    conv = op.compute(x, w)
-    bias, other = te.placeholder((co,), name="bias"), te.placeholder(conv.shape, name="other")
-    made = te.compute(
-        conv.shape, lambda n, o, y, x: build.maximum(conv(n, o, y, x) + bias(o) + other(n, o, y, x), 0.0), name="relu"
-    )
-    return te.create_prim_func([x, w, bias, other, made])
+
+    def behind(conv: te.Tensor) -> Any:
+        bias, other = te.placeholder((co,), name="bias"), te.placeholder(conv.shape, name="other")
+        return [bias, other], te.compute(
+            conv.shape, lambda n, o, y, x: build.maximum(conv(n, o, y, x) + bias(o) + other(n, o, y, x), 0.0),
+            name="relu",
+        )  # fmt: skip
+
+    return implemented(op, [x, w], behind)
 
 
 CASES = {
@@ -56,46 +58,25 @@ def test_the_numbers_stay(name: str, target: Target) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_sums_are_those_of_one_tile(name: str, target: Target) -> None:
     """Also where there is one block of channels: they were kept for all its parts, in memory."""
-    lowered = lower(rules.default(Kernel(CASES[name](), target)).func)
+    lowered = lower(scheduled(CASES[name](), target).func)
     (sums,) = [n.buffer for n in pre_order(lowered.body) if isinstance(n, t.AllocBuffer) and n.buffer.scope == "local"]
     machine = Machine.of(target)
     assert sums.shape[0].value <= machine.lanes * (machine.registers - 2)  # type: ignore[attr-defined]
 
 
-def kinds(block: str, func: t.PrimFunc, target: Target = NARROW) -> list[tuple[str, Any]]:
-    loops = rules.default(Kernel(func, target)).state.tree.blocks[block].loops
+def kinds(block: str, made: Made, target: Target = NARROW) -> list[tuple[str, Any]]:
+    loops = scheduled(made, target).state.tree.blocks[block].loops
     return [(loop.kind.name, getattr(loop.extent, "value", None)) for loop in loops]
 
 
 def test_a_panel_is_copied_once_for_all_channels() -> None:
-    func = one_tap(64, 64, (56, 56))
-    assert kinds("data_pack", func)[0] == kinds("relu", func)[0] == ("PARALLEL", 56 * 56 // 16)
-    assert kinds("data_pack", func)[-1] == kinds("conv2d", func)[-1] == kinds("relu", func)[-1] == ("VECTORIZED", 16)
+    made = one_tap(64, 64, (56, 56))
+    assert kinds("data_pack", made)[0] == kinds("relu", made)[0] == ("PARALLEL", 56 * 56 // 16)
+    assert kinds("data_pack", made)[-1] == kinds("conv2d", made)[-1] == kinds("relu", made)[-1] == ("VECTORIZED", 16)
 
 
 def test_few_panels_are_shared_out_by_channels() -> None:
     assert kinds("relu", one_tap(64, 512, (7, 7)))[0] == ("PARALLEL", 4 * 512 // CHANNELS)
-
-
-@pytest.mark.parametrize("block", [4, 8, 16])
-def test_a_copy_serves_as_many_channels_as_leave_work_for_threads(block: int) -> None:
-    for pixels in (32, 64, 192, 800, 3136):
-        for channels in (block, 24, 64, 96, 512, 2048):
-            blocks, panels = -(-channels // block), -(-pixels // 32)
-            together = blocks_together([1, blocks, block, pixels, 64], 32)
-            assert blocks % together == 0
-            fewer = [count for count in range(1, together) if blocks % count == 0 and count * block >= CHANNELS]
-            assert panels * (blocks // together) >= TASKS or not fewer, "more parts could be made"
-
-
-def test_tiles_fit_the_registers() -> None:
-    for lanes, registers in ((16, 32), (8, 16), (4, 32), (4, 16)):
-        for block in (4, 8, 16):
-            for pixels in (32, 64, 224, 800, 3040, 3136):
-                rows, width = register_tile(Machine(lanes, registers), block, pixels)
-                vectors = -(-width // lanes)
-                assert block % rows == 0 and pixels % width == 0 and width > 1
-                assert rows * vectors + vectors + 1 < registers
 
 
 @pytest.mark.parametrize(
@@ -110,18 +91,12 @@ def test_tiles_fit_the_registers() -> None:
 def test_an_output_that_turns_axes_about_is_scheduled_otherwise(shape: tuple[int, ...], read: Any) -> None:
     """Its vectors lay across the sums: 85 copies of a tile that was none, and the build did not end."""
     x, w = te.placeholder((1, 4, 4, 8), name="X"), te.placeholder((2, 4, 1, 1, 8), name="W")
-    conv = Conv2D(channels=16, kernel_layout="OIHW8o").compute(x, w)
-    func = te.create_prim_func([x, w, te.compute(shape, lambda *i: conv(*read(*i)) * 2.0, name="turned")])
-    check_numbers_stay(func, NARROW)
-    assert ("VECTORIZED", 16) not in kinds("conv2d", func)
-
-
-def test_tiles_of_large_pictures_are_found_at_once() -> None:
-    pixels = 3000 * 2000
-    assert register_tile(Machine(8, 16), 8, pixels) == (4, 16)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pixels_rule, "divisors", lambda number: [1, 2, 4, 8] if number == 8 else pytest.fail("of pixels"))
-        register_tile(Machine(8, 16), 8, pixels)
+    op = Conv2D(channels=16, kernel_layout="OIHW8o")
+    made = implemented(
+        op, [x, w], lambda conv: ((), te.compute(shape, lambda *i: conv(*read(*i)) * 2.0, name="turned"))
+    )
+    check_numbers_stay(made, NARROW)
+    assert ("VECTORIZED", 16) not in kinds("conv2d", made)
 
 
 def test_what_goes_by_pixels() -> None:

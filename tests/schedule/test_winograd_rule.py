@@ -6,21 +6,21 @@ from typing import Any
 
 import pytest
 
-from tests.schedule.test_rules import NARROW, WIDE, Kernel, check_numbers_stay
+from tests.schedule.implemented import NARROW, WIDE, Made, implemented, scheduled
+from tests.schedule.test_rules import check_numbers_stay
 from workbench import te
 from workbench.arith import build
 from workbench.arith.nodes import Var
-from workbench.schedule import Schedule, rules
-from workbench.schedule.rules import winograd
+from workbench.lower.implementations.winograd import rows_together
+from workbench.schedule import Schedule
 from workbench.schedule.rules.shapes import Machine
 from workbench.target import Target
-from workbench.tir import nodes as t
 from workbench.topi.nn_winograd import WinogradConv2D
 
 
 def tiles(
     ci: int, co: int, size: Any, tile: int = 2, layout: str = "NCHW", lanes: int = 8, padding: int = 1, taps: int = 3
-) -> t.PrimFunc:
+) -> Made:
     """A convolution with a sum and a relu after it; its weight in blocks of `lanes` (0: in none)."""
     shape = (1, ci, size, size) if layout == "NCHW" else (1, size, size, ci)
     a = tile + taps - 1
@@ -30,10 +30,12 @@ def tiles(
         tile_size=tile, padding=(padding,) * 4, channels=co, data_layout=layout,
         kernel_layout=f"HWOI{lanes}o" if lanes else "HWOI",
     )  # fmt: skip
-    conv = op.compute(x, w)
-    other = te.placeholder(conv.shape, name="other")
-    made = te.compute(conv.shape, lambda *i: build.maximum(conv(*i) + other(*i), 0.0), name="relu")
-    return te.create_prim_func([x, w, other, made])
+
+    def behind(conv: te.Tensor) -> Any:
+        other = te.placeholder(conv.shape, name="other")
+        return [other], te.compute(conv.shape, lambda *i: build.maximum(conv(*i) + other(*i), 0.0), name="relu")
+
+    return implemented(op, [x, w], behind)
 
 
 CASES = {
@@ -61,7 +63,7 @@ def loops(sch: Schedule, block: str) -> list[tuple[str, Any]]:
 
 
 def test_a_large_picture_of_few_channels_has_its_stages_in_one_loop() -> None:
-    sch = rules.default(Kernel(tiles(16, 16, 112, 4, "NHWC"), NARROW))
+    sch = scheduled(tiles(16, 16, 112, 4, "NHWC"), NARROW)
     outer = {id(sch.state.tree.blocks[name].loops[0]) for name in ("data_pad", "data_tile", "conv2d_winograd", "relu")}
     assert len(outer) == 1
     assert loops(sch, "relu")[0][0] == "PARALLEL"
@@ -69,14 +71,14 @@ def test_a_large_picture_of_few_channels_has_its_stages_in_one_loop() -> None:
 
 def test_a_small_picture_of_many_channels_has_each_stage_by_itself() -> None:
     """So that the weights, which are much more than the data, are read once."""
-    sch = rules.default(Kernel(tiles(128, 128, 14, 4, "NHWC"), NARROW))
+    sch = scheduled(tiles(128, 128, 14, 4, "NHWC"), NARROW)
     outer = [loops(sch, name)[0] for name in ("data_tile", "conv2d_winograd", "relu")]
     assert [kind for kind, _ in outer] == ["PARALLEL"] * 3
     assert len({id(sch.state.tree.blocks[name].loops[0]) for name in ("data_tile", "conv2d_winograd", "relu")}) == 3
 
 
 def test_products_lie_in_registers_and_matrices_are_written_out() -> None:
-    sch = rules.default(Kernel(tiles(64, 64, 56, 4, "NHWC"), NARROW))
+    sch = scheduled(tiles(64, 64, 56, 4, "NHWC"), NARROW)
     kinds = [kind for kind, _ in loops(sch, "conv2d_winograd")]
     assert kinds[-1] == "VECTORIZED" and "SERIAL" in kinds
     sums = 1
@@ -93,10 +95,9 @@ def test_products_lie_in_registers_and_matrices_are_written_out() -> None:
 def test_rows_together_bring_fewer_bytes(tiles_high: int, channels: int, rows: int) -> None:
     """A picture of 56 x 56 pixels and 64 channels, of 28 x 28 and 128, of 14 x 14 and 512, of 224 x 224."""
     machine = Machine(8, 16, second=1024 * 1024)
-    assert winograd.rows_together(machine, tiles_high, tiles_high, 36, channels, channels) == rows
+    assert rows_together(machine, tiles_high, tiles_high, 36, channels, channels) == rows
 
 
 def test_symbolic_extents_are_scheduled_block_by_block() -> None:
-    func = tiles(8, 8, Var("n"), 2)
-    sch = rules.default(Kernel(func, NARROW))
+    sch = scheduled(tiles(8, 8, Var("n"), 2), NARROW)
     assert len({id(site.loops[0]) for site in sch.state.tree.leaves}) > 2

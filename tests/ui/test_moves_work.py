@@ -15,7 +15,7 @@ from workbench.analysis.operations import flops
 from workbench.core.node import pre_order
 from workbench.driver import branches, plan
 from workbench.driver.call_alignment import _entry_calls
-from workbench.schedule.rules.default_rules import default
+from workbench.lower.provider import default_provider
 from workbench.schedule.running import replayed
 from workbench.ui.workbench import Workbench
 
@@ -75,9 +75,9 @@ def page(screen: Workbench) -> None:
 def test_a_move_makes_no_default_schedule_again() -> None:
     screen = opened()
     box = serial(screen)[0]
-    assert calls(lambda: move(screen, box), default) == 0
-    assert calls(lambda: ask(screen, "schedule.undo", kernel=KERNEL), default) == 0
-    assert calls(lambda: page(screen), default) == 0
+    assert calls(lambda: move(screen, box), default_provider) == 0
+    assert calls(lambda: ask(screen, "schedule.undo", kernel=KERNEL), default_provider) == 0
+    assert calls(lambda: page(screen), default_provider) == 0
 
 
 def test_a_move_carries_out_what_is_new_of_the_trace_and_taking_it_back_nothing() -> None:

@@ -19,7 +19,9 @@ from ..core.errors import WorkbenchError, nearest
 from ..core.limits import limits
 from ..core.module import IRModule
 from ..core.transform import PASSES, Pass, PassContext, PassInstrument
+from ..lower.choosing import choice_by_hand, no_choice
 from ..lower.entry import Lowered, lower_module
+from ..lower.implementation import Choice
 from ..lower.kernel import Kernel
 from ..lower.provider import Provider, override, schedule_kernels
 from ..relay.ir.users_operators import note_operators
@@ -32,8 +34,8 @@ from .anchors import located
 from .contents import Contents, OfTheMoment
 from .history import Action, Stage, key_of
 from .native import compile_stage
-from .plan import IMPORT, CompilePlan, EditRow, PassRow, ProgramRef, ScheduleRow, TraceTail
-from .rebase import Rebased, RebaseError, rebase_text, second_of
+from .plan import IMPORT, CompilePlan, EditRow, LowerRow, PassRow, ProgramRef, ScheduleRow, TraceTail
+from .rebase import Dropped, Rebased, RebaseError, rebase_text, second_of
 from .tails import moves_by_hand, rebase_tail, steps_of
 
 
@@ -96,7 +98,7 @@ class _Around:
             return self._edit(row)
         if isinstance(row, ScheduleRow):
             return self._schedule(row)
-        return self._lower() if row.kind == "lower" else self._codegen()
+        return self._lower(row) if isinstance(row, LowerRow) else self._codegen()
 
     @contextmanager
     def entered(self) -> Iterator[tuple[PassInstrument, ...]]:
@@ -138,19 +140,47 @@ class _Around:
         yield
         self.contents.note_run(before, made.code_key)
 
-    def _lower(self) -> Action:
-        key = key_of("lower", self.key)
+    def _lower(self, row: LowerRow) -> Action:
+        parts = [part for one in row.choices for part in (one.at, one.implementation, one.config)]
+        key = key_of("lower", *parts, self.key)
+        known = key_of("lower", self.key)
 
         def run(stage: Stage | None) -> Stage:
             assert stage is not None
             with self.entered():
                 note_operators(stage.module)
                 typed = PASSES["InferType"]()(stage.module)
-                earlier = self.contents.kernels(key_of(key, limits))  # with other limits, kernels and schedules anew
+                earlier = self.contents.kernels(key_of(known, limits))  # with other limits, kernels and schedules anew
                 lowered = lower_module(typed, self.plan.target, earlier)
+                if row.choices:
+                    chosen = self._chosen(row, replace(stage, module=lowered.module, lowered=lowered))
+                    lowered = lower_module(typed, self.plan.target, earlier, chosen)
             return replace(stage, module=lowered.module, lowered=lowered)
 
-        return Action("Lower", "lower", "tir", {"target": str(self.plan.target)}, key, run)
+        arguments = {"target": str(self.plan.target), **_by_name((one.at.name, str(one)) for one in row.choices)}
+        return Action("Lower", "lower", "tir", arguments, key, run)
+
+    def _chosen(self, row: LowerRow, stage: Stage) -> dict[str, Choice]:
+        """What a person chose, by the fingerprint of today's kernels, in a lowered stage without choices.
+
+        Raises `RebaseError` where one does not apply.
+        """
+        kernels, reports = stage.kernels(self.plan.target), list[Rebased]()
+        made: dict[str, Choice] = {}
+        for part, one in enumerate(row.choices):
+            names, lost = located(one.at, stage)
+            reports += [replace(lost, part=part)] if lost is not None else []
+            for name in names:
+                workload = kernels[name].workload
+                try:
+                    if workload is None:
+                        raise no_choice(name)
+                    made[kernels[name].fingerprint] = choice_by_hand(workload, one.implementation, dict(one.config))
+                except WorkbenchError as error:
+                    dropped = Dropped(f"{one} of {name}", error.message)
+                    reports.append(Rebased(name, None, (), (dropped,), part=part))
+        _refuse_lost(reports)
+        return made
 
     def _codegen(self) -> Action:
         def run(stage: Stage | None) -> Stage:

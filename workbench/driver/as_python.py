@@ -13,8 +13,9 @@ from ..schedule.trace import Trace
 from ..tir.nodes import PrimFunc
 from .anchors import located
 from .option_code import RESERVED, OptionCode
-from .plan import CompilePlan, EditRow, PassRow, PassSettings, Row, ScheduleRow, TextDelta, default_rows
+from .plan import CompilePlan, EditRow, LowerRow, PassRow, Row, ScheduleRow, TextDelta, default_rows
 from .rebase import RebaseError
+from .settings import PassSettings
 from .text import function_text
 
 if TYPE_CHECKING:
@@ -83,13 +84,13 @@ def _body(session: Session, passes: _Passes) -> tuple[list[str], list[str]]:
 
 
 def _require_applied(session: Session) -> None:
-    by_hand = (EditRow, ScheduleRow)
+    by_hand = (EditRow, ScheduleRow, LowerRow)
     for index, row in enumerate(session.plan.rows, 1):
         error = session.step(index).error if isinstance(row, by_hand) else None
         if isinstance(error, RebaseError):
             raise _conflict(f"step {session.labels[index]} does not apply to what is before it", error,
                             "s.rebase() keeps what applies, s.save(path) keeps all as it is")  # fmt: skip
-        made = isinstance(row, EditRow) or (isinstance(row, ScheduleRow) and row.tails)
+        made = isinstance(row, EditRow) or bool(getattr(row, "tails", ()) or getattr(row, "choices", ()))
         if error is not None and made and session.step(index - 1).error is not None:
             raise _conflict(f"a step before {session.labels[index]}, which is by hand, stops with an error", error,
                             "leave out or change the step that stops; s.save(path) keeps all as it is")  # fmt: skip
@@ -173,6 +174,8 @@ def _changes(session: Session, made: CompilePlan, passes: _Passes) -> Iterator[s
         for _ in range(place, later[0]):
             yield f"s = s.without({made.labels[place + 1]!r})"
             made = made.without(place + 1)
+        if isinstance(row, LowerRow):
+            yield from _choices(session, row, place + 1)
         if isinstance(row, ScheduleRow) and not scheduled:
             yield from _schedules(session, row, place + 1)
     for _ in range(len(wanted), len(made.rows)):
@@ -218,6 +221,14 @@ def _marked(session: Session, delta: TextDelta) -> str:
     if guard is None or not isinstance(function, PrimFunc):
         return delta.after
     return function_text(delta.at.name, guard.mark(delta.at.name, function)).text
+
+
+def _choices(session: Session, row: LowerRow, index: int) -> Iterator[str]:
+    """What a person chose to compute kernels, by the names that they have now."""
+    for one in row.choices:
+        numbers = [f"{key}={value}" for key, value in one.config]
+        for name in located(one.at, session.step(index).stage)[0]:
+            yield f"s = s.choose({', '.join([repr(name), repr(one.implementation), *numbers])})"
 
 
 def _schedules(session: Session, row: ScheduleRow, index: int, as_made: bool = False) -> Iterator[str]:

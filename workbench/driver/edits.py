@@ -20,7 +20,7 @@ from .anchors import anchor, located
 from .contents import Contents
 from .edit_check import require_sound
 from .history import History, Stage
-from .plan import EditRow, Row, ScheduleRow, TextDelta, TraceTail
+from .plan import EditRow, LowerRow, Row, ScheduleRow, TextDelta, TraceTail
 from .rebase import Rebased
 from .tails import rebase_tail, trace_tail
 from .text import constants_in, is_module, parse, parse_function, texts_of
@@ -194,11 +194,15 @@ def applicable(row: Row, reports: Sequence[Rebased], stage: Stage, contents: Con
     `stage` is the one before the row's step; each report says of which part of the row it is.
     """
     parts = row.tails if isinstance(row, ScheduleRow) else row.deltas if isinstance(row, EditRow) else ()
+    parts = row.choices if isinstance(row, LowerRow) else parts
     by_part = [[report for report in reports if report.part == number] for number in range(len(parts))]
     if isinstance(row, ScheduleRow):
         kernels = stage.kernels(target)
         kept = (_applicable_tails(tail, mine, stage, kernels) for tail, mine in zip(row.tails, by_part, strict=True))
         return replace(row, tails=tuple(tail for some in kept for tail in some))
+    if isinstance(row, LowerRow):
+        lost = {report.part for report in reports if report.dropped}
+        return replace(row, choices=tuple(one for part, one in enumerate(row.choices) if part not in lost))
     assert isinstance(row, EditRow)
     deltas: list[TextDelta] = []
     for delta, mine in zip(row.deltas, by_part, strict=True):

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Final, Literal
 from ..core.origin import ImportedFrom
 from ..core.reliance import moment
 from ..relay.ir import expr as r
-from .plan import ONNX_MODEL, EditRow, PassRow, PassSettings, ProgramRef, Row, ScheduleRow, default_rows
+from .plan import ONNX_MODEL, EditRow, LowerRow, PassRow, ProgramRef, Row, ScheduleRow, default_rows
+from .settings import PassSettings
 
 if TYPE_CHECKING:
     from .history import Step
@@ -148,6 +149,8 @@ def _stopped_before(step: Step) -> bool:
 def _is_by_hand(row: Row | None) -> bool:
     if isinstance(row, ScheduleRow):
         return bool(row.tails)
+    if isinstance(row, LowerRow):
+        return bool(row.choices)
     return isinstance(row, EditRow) or (isinstance(row, PassRow) and bool(row.own))
 
 

@@ -17,80 +17,18 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
 from ..core.errors import WorkbenchError, warn_user
-from ..core.transform import PASSES, Pass, PassContext, PassInstrument, place_of
+from ..core.transform import PASSES, Pass, place_of
 from ..target.target import Target, as_target
 from ..tir.transforms.pipeline import CHECKED_PIPELINE
 from ..tir.transforms.pipeline import pipeline as loop_passes
 from . import pipeline
+from .settings import PassSettings, PassWarning
 
-
-class PassWarning(UserWarning):
-    """A setting for passes is not heard by the pipeline."""
-
-
-BEST_LEVEL: Final = 3
-"""The level of a build where no context names one."""
 NEEDED: Final = frozenset({"InferType", "SimplifyInference", "FuseOps"})
 """Graph passes that run whatever the level; FuseOps heeds it itself."""
 IMPORT: Final = "Import"
 ONNX_MODEL: Final = "ONNX model"
 """The source of a model that was given as bytes or as an object."""
-
-
-@dataclass(frozen=True)
-class PassSettings:
-    """A PassContext as data."""
-
-    level: int = BEST_LEVEL
-    required: tuple[str, ...] = ()
-    disabled: tuple[str, ...] = ()
-    config: str = "{}"
-    """Options by name, as JSON."""
-
-    @staticmethod
-    def current() -> PassSettings:
-        """Those of the innermost context; a level that nobody names is the best."""
-        context = PassContext.current()
-        level = BEST_LEVEL if context.named_opt_level is None else context.named_opt_level
-        return PassSettings(level, context.required_pass, context.disabled_pass, _json(context.config, "PassContext"))
-
-    def context(self, instruments: Sequence[PassInstrument] = ()) -> PassContext:
-        """The context with these settings, watched by `instruments`."""
-        return PassContext(self.level, self.required, self.disabled, instruments, json.loads(self.config))
-
-    def warn_unheard(self, command: str) -> None:
-        """Warn where the context around a command says something else than these settings, which a session keeps."""
-        if PassSettings.current() not in (self, PassSettings()):
-            message = f"{command} keeps the settings of the session: the PassContext around it is not heard"
-            warn_user(message, PassWarning)
-
-    def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "config": json.loads(self.config)}
-
-    @staticmethod
-    def from_json(saved: Mapping[str, Any]) -> PassSettings:
-        """The settings of a file.  Raises `ValueError` for what is none."""
-        level, config = saved["level"], saved["config"]
-        if type(level) is not int or not isinstance(config, dict):
-            raise ValueError(f"level {level!r:.40}, config of kind {type(config).__name__}")
-        return PassSettings(level, _names(saved["required"]), _names(saved["disabled"]), _json(config, "settings"))
-
-
-def _json(value: Any, where: str) -> str:
-    """Canonical JSON; the classic API's tuples are lists."""
-    try:
-        return json.dumps(value, sort_keys=True)
-    except (TypeError, ValueError):
-        raise WorkbenchError(
-            "E-PLAN-CONFIG", "an option is no plain value", where=where, found=repr(value)[:120],
-            expected="numbers, texts, truth values, lists and dicts of them",
-        ) from None  # fmt: skip
-
-
-def _names(given: Any) -> tuple[str, ...]:
-    if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
-        raise ValueError(f"names of passes are {given!r:.40}")
-    return tuple(given)
 
 
 @dataclass(frozen=True)
@@ -192,15 +130,15 @@ def _encoded(value: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class StageRow:
-    """Lowering or code generation."""
+class CodegenRow:
+    """Code generation."""
 
-    name: str
-    level: str
+    name: str = field(default=pipeline.CODEGEN, init=False)
+    level: str = field(default="native", init=False)
 
     @property
     def kind(self) -> str:
-        return "lower" if self.name == pipeline.LOWER else "codegen"
+        return "codegen"
 
     def to_json(self) -> dict[str, Any]:
         return {"kind": self.kind}
@@ -239,6 +177,35 @@ class TraceTail:
 
 
 @dataclass(frozen=True)
+class ChosenBy:
+    """What a person chose to compute a kernel's operator: an implementation, and such of its numbers as were given."""
+
+    at: Anchor
+    implementation: str
+    config: tuple[tuple[str, int], ...] = ()
+
+    def __str__(self) -> str:
+        return " ".join([self.implementation, *(f"{name}={value}" for name, value in self.config)])
+
+
+@dataclass(frozen=True)
+class LowerRow:
+    """Lowering: of every kernel the cheapest implementation, but for those chosen by hand."""
+
+    choices: tuple[ChosenBy, ...] = ()
+    name: str = field(default=pipeline.LOWER, init=False)
+    level: str = field(default="tir", init=False)
+
+    @property
+    def kind(self) -> str:
+        return "lower"
+
+    def to_json(self) -> dict[str, Any]:
+        saved = [{**asdict(choice), "config": dict(choice.config)} for choice in self.choices]
+        return {"kind": self.kind, **({"choices": saved} if saved else {})}
+
+
+@dataclass(frozen=True)
 class EditRow:
     """Functions changed by hand at this place."""
 
@@ -271,9 +238,8 @@ class ScheduleRow:
         return {"kind": "schedule", "tails": saved}
 
 
-Row = PassRow | StageRow | EditRow | ScheduleRow
-LOWER: Final = StageRow(pipeline.LOWER, "tir")
-CODEGEN: Final = StageRow(pipeline.CODEGEN, "native")
+Row = PassRow | LowerRow | CodegenRow | EditRow | ScheduleRow
+CODEGEN: Final = CodegenRow()
 
 
 # --- the plan -----------------------------------------------------------------------------------------------------
@@ -405,6 +371,16 @@ class CompilePlan:
             )  # fmt: skip
         return self._first_pass() or max(1, len(self.rows)), None
 
+    def lower_row(self) -> tuple[int, LowerRow]:
+        """The step that lowers the graph and its row.  Raises `WorkbenchError` for a loop program, which has none."""
+        for index, row in enumerate(self.rows, 1):
+            if isinstance(row, LowerRow):
+                return index, row
+        raise WorkbenchError(
+            "E-STEP-UNKNOWN", f"there is no step named {pipeline.LOWER!r}", found=", ".join(self.labels),
+            expected="a plan that lowers its graph",
+        )  # fmt: skip
+
     def relay_step(self) -> int:
         """The import, or the last of the edits of the graph directly behind it."""
         return next((i for i, r in enumerate(self.rows) if r.kind != "edit" or r.level != "relay"), len(self.rows))
@@ -464,7 +440,7 @@ def default_rows(level: str, settings: PassSettings) -> tuple[Row, ...]:
     """The default pipeline for a program of a level."""
     if level == "tir":
         return _loop_rows(settings)
-    return (*_graph_rows(settings), LOWER, ScheduleRow(), *_loop_rows(settings))
+    return (*_graph_rows(settings), LowerRow(), ScheduleRow(), *_loop_rows(settings))
 
 
 def _graph_rows(settings: PassSettings) -> tuple[PassRow, ...]:

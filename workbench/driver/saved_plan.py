@@ -12,11 +12,11 @@ from .call_alignment import EntryCall
 from .edits import edit_row
 from .plan import (
     CODEGEN,
-    LOWER,
     Anchor,
+    ChosenBy,
     EditRow,
+    LowerRow,
     PassRow,
-    PassSettings,
     Row,
     ScheduleRow,
     TextDelta,
@@ -24,6 +24,7 @@ from .plan import (
     options_of,
     options_text,
 )
+from .settings import PassSettings
 
 if TYPE_CHECKING:
     from .session import Session
@@ -105,7 +106,7 @@ def _row(saved: Any, place: str, version: int) -> Row:
         written = _text(saved, "place", place) if "place" in saved else ""
         return PassRow(_text(saved, "name", place), level, options, "", own, written)
     if kind == "lower":
-        return LOWER
+        return LowerRow(_choices(saved, place))
     if kind == "codegen":
         return CODEGEN
     if kind == "schedule":
@@ -133,6 +134,20 @@ def _tails(saved: dict[str, Any], place: str, version: int) -> tuple[TraceTail, 
         TraceTail(_anchor(one, where), json.dumps(_mapping(one, "trace", where)), _number(one, "shared", where))
         for one, where in _listed(saved, "tails", place)
     )
+
+
+def _choices(saved: dict[str, Any], place: str) -> tuple[ChosenBy, ...]:
+    return tuple(
+        ChosenBy(_anchor(one, where), _text(one, "implementation", where), _numbers(one, where))
+        for one, where in (_listed(saved, "choices", place) if "choices" in saved else ())
+    )
+
+
+def _numbers(saved: dict[str, Any], place: str) -> tuple[tuple[str, int], ...]:
+    config = _mapping(saved, "config", place)
+    if not all(name.isidentifier() and type(value) is int for name, value in config.items()):
+        raise damaged(f"config of {place} are no numbers by name")
+    return tuple(config.items())
 
 
 def _anchor(saved: dict[str, Any], place: str) -> Anchor:

@@ -34,6 +34,7 @@ from .actions import actions_of
 from .as_python import to_python
 from .branches import Branches
 from .checking import BackgroundCheck
+from .choices import Candidates, candidates_of, plan_with
 from .debugging import debug
 from .dropping import applicable_plan
 from .edits import as_kernels, checked_row, require_change, rescheduled
@@ -108,11 +109,9 @@ class Session(Value):
         if isinstance(which, str):
             if which not in self.labels:
                 raise WorkbenchError(
-                    "E-STEP-UNKNOWN",
-                    f"there is no step named {which!r}",
-                    found=", ".join(self.labels),
+                    "E-STEP-UNKNOWN", f"there is no step named {which!r}", found=", ".join(self.labels),
                     fix=nearest(which, self.labels),
-                )
+                )  # fmt: skip
             return self.labels.index(which)
         if not isinstance(which, int) or isinstance(which, bool) or not -len(self) <= which < len(self):
             expected = f"a label, or a number from 0 to {len(self) - 1}"
@@ -264,11 +263,9 @@ class Session(Value):
         kind = self.actions[index].kind
         if kind not in ("pass", "edit"):
             raise WorkbenchError(
-                "E-PASS-UNKNOWN",
-                f"step {self.labels[index]!r} cannot be left out",
-                found=f"a step of kind {kind}",
+                "E-PASS-UNKNOWN", f"step {self.labels[index]!r} cannot be left out", found=f"a step of kind {kind}",
                 expected="a pass or an edit",
-            )
+            )  # fmt: skip
         return self._with(self.plan.without(index))
 
     def reload(self) -> Session:
@@ -336,6 +333,17 @@ class Session(Value):
         plan = self.plan if row is not None else self.plan.after(index - 1, ScheduleRow())
         made = rescheduled(row or ScheduleRow(), schedules, self._before_schedule(), self.target)
         return self._with(plan.with_row(index, made))
+
+    def candidates(self, kernel: str) -> Candidates:
+        """What can compute a kernel's operator: the cheapest first, then what does not fit, and why; prints a table."""
+        return candidates_of(self, kernel)
+
+    def choose(self, kernel: str, implementation: str = "", **config: int) -> Session:
+        """A session in which an implementation (none: the cheapest) computes a kernel, with these numbers of its own.
+
+        Raises `WorkbenchError` where it cannot compute it, or has no such numbers.
+        """
+        return self._with(plan_with(self, kernel, implementation, config))
 
     def rebase(self, keep: str = "applicable") -> Session:
         """The session with every edit made anew on what comes before it, and without what does not apply there.

@@ -36,6 +36,7 @@ from ..tir import nodes as t
 from ..tir.build import decl_buffer, load, seq
 from ..topi.calls import call as call_operator
 from .branches import shared_by_branches
+from .implementation import Choice
 from .kernel import Kernel, kernel_key, kernel_name, tensor_types
 from .known import KnownKernels
 
@@ -58,12 +59,12 @@ class KernelCall:
 
 
 @dataclass(frozen=True)
-class Choice:
+class IfCall:
     """One `If` in the entry: the calls of either branch."""
 
     condition: t.Buffer
-    then: tuple[KernelCall | Choice, ...]
-    otherwise: tuple[KernelCall | Choice, ...]
+    then: tuple[KernelCall | IfCall, ...]
+    otherwise: tuple[KernelCall | IfCall, ...]
     relay_call: r.Expr
 
 
@@ -98,13 +99,14 @@ class _Entry:
 
     target: Target
     earlier: KnownKernels
+    by_hand: Mapping[str, Choice]
     now: reliance.Now = field(default_factory=reliance.Now)
     kernels: dict[str, Kernel] = field(default_factory=dict)
     by_key: dict[str, Kernel] = field(default_factory=dict)
     values: dict[int, tuple[t.Buffer, ...]] = field(default_factory=dict)
     constants: dict[str, tuple[t.Buffer, str, Tensor]] = field(default_factory=dict)
     temporaries: list[t.Buffer] = field(default_factory=list)
-    calls: list[KernelCall | Choice] = field(default_factory=list)
+    calls: list[KernelCall | IfCall] = field(default_factory=list)
     names: dict[str, int] = field(default_factory=dict)
     shared: dict[int, tuple[r.Expr, ...]] = field(default_factory=dict)
     """What the branches of each `If` read from around it."""
@@ -118,15 +120,19 @@ class _Entry:
         return name if count == 0 else self.unique(f"{name}_{count}")
 
 
-def lower_module(mod: IRModule, target: Target, earlier: KnownKernels | None = None) -> Lowered:
+def lower_module(
+    mod: IRModule, target: Target, earlier: KnownKernels | None = None, by_hand: Mapping[str, Choice] | None = None
+) -> Lowered:
     """Lower a fused relay module; `earlier` keeps kernels from one call to the next.
 
-    Raises `WorkbenchError` for what native code cannot do yet.
+    `by_hand`: what a person chose to compute kernels, by their fingerprints.  Raises `WorkbenchError` for what native
+    code cannot do yet.
     """
     main = mod["main"]
     if not isinstance(main, r.Function):
         raise WorkbenchError("E-LOWER-MAIN", "main is not a relay function", found=type(main).__name__)
-    entry = _Entry(target, KnownKernels() if earlier is None else earlier, shared=shared_by_branches(main))
+    known = KnownKernels() if earlier is None else earlier
+    entry = _Entry(target, known, by_hand or {}, shared=shared_by_branches(main))
     inputs: list[tuple[str, TensorType]] = []
     for parameter, name in zip(main.params, input_names(main), strict=True):
         tensors = tensor_types(parameter.checked_type, f"parameter {parameter.name_hint}")
@@ -225,7 +231,7 @@ def _choice(current: r.If, entry: _Entry) -> tuple[t.Buffer, ...]:
         decl_buffer(tensor.concrete_shape, tensor.dtype, entry.unique("chosen"))
         for tensor in tensor_types(current.checked_type, "the result of an if")
     )
-    branches: list[tuple[KernelCall | Choice, ...]] = []
+    branches: list[tuple[KernelCall | IfCall, ...]] = []
     entry.depth += 1
     limits.check("nesting", entry.depth, "an if in the branches of others, each in the one before,", "function main")
     for branch in (current.true_branch, current.false_branch):
@@ -238,7 +244,7 @@ def _choice(current: r.If, entry: _Entry) -> tuple[t.Buffer, ...]:
         entry.calls, entry.values = calls, values
     entry.depth -= 1
     entry.temporaries.extend(results)
-    entry.calls.append(Choice(entry.values[id(current.cond)][0], branches[0], branches[1], current))
+    entry.calls.append(IfCall(entry.values[id(current.cond)][0], branches[0], branches[1], current))
     return results
 
 
@@ -333,7 +339,7 @@ def _kernel(function: r.Function, entry: _Entry) -> Kernel:
     kernel = entry.by_key.get(key)
     if kernel is None:
         name = entry.unique(kernel_name(function))
-        kernel = entry.earlier.kernel(name, function, key, entry.target, entry.now)
+        kernel = entry.earlier.kernel(name, function, key, entry.target, entry.now, entry.by_hand.get(key))
         entry.by_key[key] = kernel
         entry.kernels[kernel.name] = kernel
     return kernel
@@ -368,19 +374,19 @@ def _finish(
     )
 
 
-def _straight(calls: tuple[KernelCall | Choice, ...]) -> bool:
+def _straight(calls: tuple[KernelCall | IfCall, ...]) -> bool:
     return all(isinstance(call, KernelCall) for call in calls)
 
 
-def _renamed(call: KernelCall | Choice, stands_for: dict[int, t.Buffer]) -> KernelCall | Choice:
+def _renamed(call: KernelCall | IfCall, stands_for: dict[int, t.Buffer]) -> KernelCall | IfCall:
     """The call with outputs in place of the intermediates that they stand for."""
     if isinstance(call, KernelCall):
         return replace(call, buffers=tuple(stands_for.get(id(buffer), buffer) for buffer in call.buffers))
     then, otherwise = (tuple(_renamed(inner, stands_for) for inner in branch) for branch in (call.then, call.otherwise))
-    return Choice(stands_for.get(id(call.condition), call.condition), then, otherwise, call.relay_call)
+    return IfCall(stands_for.get(id(call.condition), call.condition), then, otherwise, call.relay_call)
 
 
-def _statements(calls: tuple[KernelCall | Choice, ...]) -> t.Stmt:
+def _statements(calls: tuple[KernelCall | IfCall, ...]) -> t.Stmt:
     """The calls in order, with a look at the cancel word between them."""
     body: list[t.Stmt] = []
     for call in calls:
@@ -390,7 +396,7 @@ def _statements(calls: tuple[KernelCall | Choice, ...]) -> t.Stmt:
     return seq(body[:-1] if body else body)
 
 
-def _if_stmt(choice: Choice) -> t.Stmt:
+def _if_stmt(choice: IfCall) -> t.Stmt:
     condition = load(choice.condition, *(0 for _ in choice.condition.shape))
     return t.IfThenElse(condition, _statements(choice.then), _statements(choice.otherwise))
 

@@ -16,8 +16,11 @@ from ..relay.ir import expr as r
 from ..relay.ir.operator import Operator
 from ..relay.ir.types import TensorType, TupleType, Type
 from ..target.target import Target
+from ..te.prim_func import Lowered, lowered
 from ..tir import nodes as t
 from ..topi.widen import tensor_expression
+from .choosing import chosen
+from .implementation import Choice, Workload
 
 
 @dataclass(frozen=True)
@@ -28,12 +31,16 @@ class Kernel:
     func: t.PrimFunc
     """In block form; parameters are inputs, then constants, then outputs."""
     target: Target
-    anchor: Operator | None
-    """The operator that decides the schedule: the one hardest to fuse."""
+    workload: Workload | None
+    """The operator that decides the schedule, the one hardest to fuse, with what it is called on."""
     fingerprint: str
     """Of the fused relay function: equal functions share a kernel."""
     constants: tuple[Tensor, ...] = ()
     """Data of the constants inside the fused function, as further inputs."""
+    choice: Choice | None = None
+    """What computes the workload; none: block by block."""
+    block: str = ""
+    """The block of the workload: its reduction, where it has one; else its result."""
     memo: dict[str, Any] = field(default_factory=dict[str, Any], init=False, compare=False, repr=False)
     """What others have found out about it, kept as long as it is."""
 
@@ -62,14 +69,23 @@ def tensor_types(found: Type, where: str) -> tuple[TensorType, ...]:
     )
 
 
-def anchor_of(function: r.Function) -> Operator | None:
-    """The operator of the highest fusion kind in a fused function (the first of equals)."""
-    best: Operator | None = None
+def anchor_of(function: r.Function) -> r.Call | None:
+    """The call of the operator of the highest fusion kind in a fused function (the first of equals)."""
+    best: r.Call | None = None
+    highest: int | None = None
     for current in post_order(function.body):
         if isinstance(current, r.Call) and isinstance(current.op, Operator):
-            if best is None or current.op.fusion > best.fusion:
-                best = current.op
+            if highest is None or current.op.fusion > highest:
+                best, highest = current, current.op.fusion
     return best
+
+
+def workload_of(function: r.Function, target: Target) -> Workload | None:
+    """What decides the schedule of a fused function: its anchor; none in a function without operators."""
+    call = anchor_of(function)
+    if call is None or not isinstance(call.op, Operator):
+        return None
+    return Workload(call.op, tuple(argument.checked_type for argument in call.args), target)
 
 
 def kernel_name(function: r.Function) -> str:
@@ -90,11 +106,19 @@ def kernel_key(function: r.Function) -> str:
     return fingerprint((plain, *inferred) if inferred else plain)
 
 
-def make_kernel(name: str, function: r.Function, key: str, target: Target) -> Kernel:
-    """Compose the operators' tensor expressions and make blocks of them; or take an operator's own loops."""
+def make_kernel(
+    name: str, function: r.Function, key: str, target: Target, by_hand: Choice | None = None
+) -> Kernel:
+    """Compose the operators' tensor expressions and make blocks of them; or take an operator's own loops.
+
+    `by_hand`: what a person chose for the anchor; else the cheapest computes it.
+    """
+    workload = workload_of(function, target)
     alone = _own_loops(name, function)
     if alone is not None:
-        return Kernel(name, _as_kernel(alone, name, target), target, anchor_of(function), key)
+        return Kernel(name, _as_kernel(alone, name, target), target, workload, key)
+    anchor = anchor_of(function)
+    choice = by_hand or (None if workload is None else chosen(workload))
     values: dict[int, list[te.Tensor]] = {}
     constants: list[tuple[te.Tensor, Tensor]] = []
     inputs: list[te.Tensor] = []
@@ -108,18 +132,13 @@ def make_kernel(name: str, function: r.Function, key: str, target: Target) -> Ke
         inputs.extend(made)
     for current in post_order(function.body):
         if id(current) not in values and isinstance(current, r.Expr):
-            values[id(current)] = _value(current, values, constants, name)
+            values[id(current)] = _value(current, values, constants, name, choice if current is anchor else None)
     outputs = _own_outputs(values[id(function.body)])
     held = [tensor for tensor, _ in constants]
-    func = te.create_prim_func([*inputs, *held, *outputs], name=name)
-    return Kernel(
-        name,
-        _as_kernel(func, name, target),
-        target,
-        anchor_of(function),
-        key,
-        tuple(data for _, data in constants),
-    )
+    made = lowered([*inputs, *held, *outputs], name)
+    data = tuple(data for _, data in constants)
+    block = "" if anchor is None or choice is None else _block_of(anchor, values, made)
+    return Kernel(name, _as_kernel(made.func, name, target), target, workload, key, data, choice, block)
 
 
 def _as_kernel(func: t.PrimFunc, name: str, target: Target) -> t.PrimFunc:
@@ -157,8 +176,9 @@ def _value(
     values: dict[int, list[te.Tensor]],
     constants: list[tuple[te.Tensor, Tensor]],
     kernel: str,
+    choice: Choice | None = None,
 ) -> list[te.Tensor]:
-    """The te tensors of one expression whose operands are known."""
+    """The te tensors of one expression whose operands are known; `choice`: what computes it."""
     if isinstance(current, r.Constant):
         return [_constant(current, constants)]
     if isinstance(current, r.Tuple):
@@ -168,7 +188,7 @@ def _value(
     if isinstance(current, r.Call) and isinstance(current.op, Operator):
         arguments = [_operand(item, values) for item in current.args]
         try:
-            made = tensor_expression(current.op, arguments)
+            made = tensor_expression(current.op, arguments, None if choice is None else choice.compute)
         except NotImplementedError:
             raise WorkbenchError(
                 "E-LOWER-OPERATOR",
@@ -178,8 +198,9 @@ def _value(
             ) from None
         tensors = list(made) if isinstance(made, (list, tuple)) else [made]
         _require_typed(current, current.op, tensors, kernel)
-        for tensor in [*tensors, *_stages(tensors, arguments)]:
-            origin.derived(tensor, current)
+        if origin.active() is not None:
+            for tensor in [*tensors, *_stages(tensors, arguments)]:
+                origin.derived(tensor, current)
         return tensors
     raise WorkbenchError(
         "E-LOWER-EXPRESSION",
@@ -206,8 +227,6 @@ def _require_typed(call: r.Call, op: Operator, tensors: list[te.Tensor], kernel:
 
 def _stages(tensors: list[te.Tensor], arguments: list[Any]) -> list[Any]:
     """The tensors and stages that an operator's expression went through, from its operands to its results."""
-    if origin.active() is None:
-        return []
     operands = [tensor for item in arguments for tensor in (item if isinstance(item, list) else [item])]
     seen = {id(tensor.op) for tensor in operands}
     found: list[Any] = []
@@ -220,6 +239,14 @@ def _stages(tensors: list[te.Tensor], arguments: list[Any]) -> list[Any]:
             if isinstance(node, (te.Tensor, te.Operation)):
                 found.append(node)
     return found
+
+
+def _block_of(anchor: r.Call, values: dict[int, list[te.Tensor]], made: Lowered) -> str:
+    """The block of the anchor's one reduction; where it has several or none, that of its result."""
+    results = values[id(anchor)]
+    stages = _stages(results, [_operand(item, values) for item in anchor.args])
+    reductions = [stage for stage in stages if isinstance(stage, te.ComputeOp) and stage.reduce_axis]
+    return made.blocks.get(id(reductions[0] if len(reductions) == 1 else results[0].op), "")
 
 
 def _operand(item: r.Expr, values: dict[int, list[te.Tensor]]) -> Any:

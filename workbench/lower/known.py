@@ -5,10 +5,11 @@
     known.kernel("fused_add", equal, key, target)       # the very same, with the origins of `equal`
 
 What a kernel depends on is its key: what `kernel_key` says of the function, its name, the names of its parameters,
-which of its constants are one, and the target; and beside it what the operators' expressions read of tables that users
-add to (a method of an operator that is put in the place of another is not heard).  Names are numbered through
-the graph, so that an operator put in or taken out makes the kernels anew that get another number.  Functions that hold
-operators of users are not kept: their code may read anything.  A kernel goes with the last step that holds it.
+which of its constants are one, the target, and what a person chose to compute it; and beside it what the operators'
+expressions read of tables that users add to (a method of an operator that is put in the place of another is not heard).
+Names are numbered through the graph, so that an operator put in or taken out makes the kernels anew that get another
+number.  Functions that hold operators of users are not kept: their code may read anything.  A kernel goes with the last
+step that holds it.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from ..core.told import Told, hearing
 from ..relay.ir import expr as r
 from ..relay.ir.operator import Operator
 from ..target.target import Target
+from .implementation import Choice
 from .kernel import Kernel, make_kernel
 
 _MADE: Final = "made"
@@ -64,20 +66,22 @@ class KnownKernels:
         self._kernels: WeakValueDictionary[tuple[Any, ...], Kernel] = WeakValueDictionary()
 
     def kernel(
-        self, name: str, function: r.Function, key: str, target: Target, now: reliance.Now | None = None
-    ) -> Kernel:
+        self, name: str, function: r.Function, key: str, target: Target, now: reliance.Now | None = None,
+        by_hand: Choice | None = None,
+    ) -> Kernel:  # fmt: skip
         """The kernel of a fused function, whose `kernel_key` is `key`; `now` is asked for what was read of tables.
 
-        Raises `WorkbenchError` for what cannot be lowered.
+        `by_hand`: what a person chose to compute it.  Raises `WorkbenchError` for what cannot be lowered.
         """
         expressions = _expressions(function)
         if any(_of_users(one) for one in expressions):
-            return make_kernel(name, function, key, target)
-        place = (key, name, str(target), *(parameter.name_hint for parameter in function.params), *_shared(expressions))
+            return make_kernel(name, function, key, target, by_hand)
+        names = (parameter.name_hint for parameter in function.params)
+        place = (key, name, str(target), str(by_hand or ""), *names, *_shared(expressions))
         known = self._kernels.get(place)
         if known is None or not known.memo[_MADE].told.holds(now or reliance.Now()):
             with hearing(origin.OriginTable()) as heard:
-                known = make_kernel(name, function, key, target)
+                known = make_kernel(name, function, key, target, by_hand)
             known.memo[_MADE] = _made(heard.told(), expressions)
             self._kernels[place] = known
         known.memo[_MADE].again(expressions)

@@ -6,26 +6,40 @@ Providers: the default rules, records of tuning, or what a person chose in the e
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..core import origin, progress
 from ..core.errors import WorkbenchError
 from ..core.module import IRModule
 from ..core.time_limit import check_time
-from ..schedule.rules.default_rules import default
+from ..schedule.errors import ScheduleError
+from ..schedule.rules.generic import blockwise
+from ..schedule.rules.shapes import Machine
+from ..schedule.schedule import Schedule
 from ..tir.calling import Changed, callers, changed_parameters, other_parameters, parameter_texts
 from ..tir.nodes import PrimFunc
 from .kernel import Kernel
 
-if TYPE_CHECKING:
-    from ..schedule.schedule import Schedule
-
-Provider = Callable[[Kernel], "Schedule"]
+Provider = Callable[[Kernel], Schedule]
 
 
 def default_provider(kernel: Kernel) -> Schedule:
-    """The rules of `schedule.rules`, from the target's capabilities; no search."""
-    return default(kernel)
+    """The schedule of the implementation that computes the kernel; block by block where it does not fit; no search.
+
+    Raises `ScheduleError` where a person chose one that does not fit what is fused around the operator.
+    """
+    schedule = Schedule(kernel.func)
+    choice = kernel.choice
+    if choice is not None and kernel.block in schedule.state.tree.blocks:
+        attempt = schedule.copy()
+        try:
+            choice.schedule(attempt, kernel.block)
+            return attempt
+        except ScheduleError:
+            if choice.by_hand:
+                raise
+    blockwise(schedule, Machine.of(kernel.target))
+    return schedule
 
 
 def override(chosen: Mapping[str, Schedule], otherwise: Provider = default_provider) -> Provider:

@@ -2,13 +2,14 @@
 
 Stages of a convolution over n spatial axes:
   data_pad       data with zeros around it; only where there is padding (or columns to fill up)
-  conv2d         the reduction; its name is the anchor that schedules look for
+  conv2d         the reduction
   conv2d_output  only for a packed kernel: back from blocks of output channels
 
-With a packed kernel ("OIHW16o") the reduction runs over [n, o/16, h, w', 16], where w' is the output's width filled
-up to a multiple of `width_tile(w)`, so that schedules need no remainders; a depthwise convolution has its data in
-blocks of channels too (`data_pack`), unless they lie as NHWC.  Where vectors hold pixels (`conv_times.by_pixels`) it
-runs over [n, o/16, 16, pixels], and `data_pack` are the pictures as rows of pixels.
+`conv2d_blocks` is for a packed kernel ("OIHW16o"): the reduction runs over [n, o/16, h, w', 16], where w' is the
+output's width, filled up so that schedules need no remainders; a depthwise convolution has its data in blocks of
+channels too (`data_pack`), unless they lie so or as NHWC.  `conv2d_pixels` runs over [n, o/16, 16, pixels], and
+`data_pack` are the pictures as rows of pixels.  Which of them computes an operator is not said here
+(`lower.implementations`).
 """
 
 from __future__ import annotations
@@ -19,18 +20,9 @@ from typing import Any, cast
 from .. import te
 from ..arith import build
 from . import layout as layouts
-from .conv_times import by_pixels, filled
+from .conv_times import filled
 from .nn_conv import NCHW, OIHW, result_dtype
 from .shapes import ceil_divide
-
-
-def width_tile(width: Any) -> int:
-    """What a width is filled up to a multiple of, so that tiles divide it: of 8 to 4 the one that fills up least."""
-    if not isinstance(width, int):
-        return 1
-    if width <= 8:
-        return width
-    return min((8, 7, 6, 5, 4), key=lambda tile: -(-width // tile) * tile)
 
 
 def padded(data: Any, before: Sequence[int], extents: Sequence[Any], axes: Sequence[int]) -> Any:
@@ -67,24 +59,11 @@ def reach(outputs: Any, stride: int, taps: int, dilation: int) -> Any:
     return getattr(last, "value", last)
 
 
-def conv2d(op: Any, data: Any, weight: Any) -> Any:
-    """nn.conv2d for every data and kernel layout."""
-    source, kernel = layouts.parse(op.data_layout), layouts.parse(op.kernel_layout)
-    packed = kernel.factors.get("O")
-    if packed is None or set(kernel.factors) != {"O"} or source.factors or op.out_layout not in ("", op.data_layout):
-        return _conv2d_plain(op, data, weight, source, kernel)
-    g = op.geometry(data.shape, weight.shape)
-    if by_pixels(op, g, packed):
-        return _conv2d_pixels(op, data, weight, g, kernel, packed)
-    return _conv2d_packed(op, data, weight, source, kernel, packed)
-
-
-def _pad_data(op: Any, data: Any, source: layouts.Layout, g: Any, width: Any) -> Any:
+def _pad_data(op: Any, data: Any, source: layouts.Layout, g: Any, width: int | None) -> Any:
     """The padding stage for an output `width` columns wide."""
     top, left, bottom, right = op.padding
     full = (g.height + top + bottom, g.width + left + right)
-    wide = width if isinstance(width, int) and isinstance(full[1], int) else None
-    columns = full[1] if wide is None else max(full[1], reach(wide, op.strides[1], g.kernel[1], op.dilation[1]))
+    columns = full[1] if width is None else max(full[1], reach(width, op.strides[1], g.kernel[1], op.dilation[1]))
     axes = (source.index_of("H"), source.index_of("W"))
     return padded(data, (top, left), (full[0], columns), axes)
 
@@ -106,7 +85,9 @@ def _channel(op: Any, g: Any, out: Any, inner: Any, per_group: Any) -> Any:
     return group if getattr(per_group, "value", per_group) == 1 else group * per_group + inner
 
 
-def _conv2d_plain(op: Any, data: Any, weight: Any, source: layouts.Layout, kernel: layouts.Layout) -> Any:
+def conv2d(op: Any, data: Any, weight: Any) -> Any:
+    """nn.conv2d for every data and kernel layout, each element by itself."""
+    source, kernel = layouts.parse(op.data_layout), layouts.parse(op.kernel_layout)
     g = op.geometry(data.shape, weight.shape)
     per_group = kernel.extent(weight.shape, "I")
     dtype = result_dtype(op.out_dtype, data.dtype)
@@ -127,7 +108,7 @@ def _conv2d_plain(op: Any, data: Any, weight: Any, source: layouts.Layout, kerne
         return te.sum(build.cast(dtype, value) * build.cast(dtype, tap), axis=axes)
 
     shape = layouts.transformed_shape(NCHW, target, (g.batch, g.out_channels, g.out_height, g.out_width))
-    return te.compute(shape, element, name="conv2d", tag="conv2d", attrs=_notes(op, g, per_group))
+    return te.compute(shape, element, name="conv2d", tag="conv2d")
 
 
 def _guarded(data: Any, source: layouts.Layout, g: Any, where: Sequence[Any]) -> Any:
@@ -137,24 +118,21 @@ def _guarded(data: Any, source: layouts.Layout, g: Any, where: Sequence[Any]) ->
     return te.if_then_else(inside, data(*layouts.transform_indices(where, source, NCHW)), build.const(0, data.dtype))
 
 
-def _notes(op: Any, g: Any, per_group: Any, **more: Any) -> dict[str, Any]:
-    depthwise = op.groups > 1 and getattr(per_group, "value", per_group) == 1
-    return {"anchor": "depthwise_conv2d" if depthwise else "conv2d", **more}
-
-
-def _conv2d_packed(op: Any, data: Any, weight: Any, source: layouts.Layout, kernel: layouts.Layout, block: int) -> Any:
-    g = op.geometry(data.shape, weight.shape)
+def conv2d_blocks(op: Any, data: Any, weight: Any, width: int) -> Any:
+    """nn.conv2d over a weight in blocks of output channels; `width` columns of sums, at least those of the result."""
+    source, kernel = layouts.parse(op.data_layout), layouts.parse(op.kernel_layout)
+    g, block = op.geometry(data.shape, weight.shape), kernel.factors["O"]
     per_group = kernel.extent(weight.shape, "I")
     dtype = result_dtype(op.out_dtype, data.dtype)
-    tile = width_tile(g.out_width)
-    width = -(-g.out_width // tile) * tile if isinstance(g.out_width, int) else g.out_width
     blocks = ceil_divide(g.out_channels, block)
     by_lane = op.groups == g.out_channels and per_group == 1
     big = _pad_data(op, data, source, g, width)
     in_order = source.letters[-1] == "C" and g.out_channels % block == 0  # channels lie side by side already
-    if by_lane and not in_order:
+    if by_lane and not (in_order or source.factors):
         big = _in_blocks(big, source, blocks, block, g.out_channels)
     axes, rc, rh, rw = _taps(op, g, per_group)
+    if source.factors:
+        return _blocked_both(op, big, weight, (g, width, by_lane))
 
     def element(n: Any, ob: Any, y: Any, x: Any, oi: Any) -> Any:
         row, column = y * op.strides[0] + rh * op.dilation[0], x * op.strides[1] + rw * op.dilation[1]
@@ -169,10 +147,7 @@ def _conv2d_packed(op: Any, data: Any, weight: Any, source: layouts.Layout, kern
         tap = weight(*(place[axis] for axis in kernel.axes))
         return te.sum(build.cast(dtype, value) * build.cast(dtype, tap), axis=axes)
 
-    conv = te.compute(
-        (g.batch, blocks, g.out_height, width, block), element, name="conv2d", tag="conv2d",
-        attrs=_notes(op, g, per_group, channel_block=block),
-    )  # fmt: skip
+    conv = te.compute((g.batch, blocks, g.out_height, width, block), element, name="conv2d", tag="conv2d")
 
     def unpacked(*i: Any) -> Any:
         n, o, y, x = layouts.transform_indices(i, NCHW, source)
@@ -182,8 +157,41 @@ def _conv2d_packed(op: Any, data: Any, weight: Any, source: layouts.Layout, kern
     return te.compute(shape, unpacked, name="conv2d_output", tag="injective")
 
 
-def _conv2d_pixels(op: Any, data: Any, weight: Any, g: Any, kernel: layouts.Layout, block: int) -> Any:
-    """One tap a channel: a product of the weight with the pixels of a picture, side by side in memory."""
+def _blocked_both(op: Any, big: Any, weight: Any, known: tuple[Any, int, bool]) -> Any:
+    """The same where data and result lie in blocks of channels as well, as NCHW16c: nothing is moved."""
+    source, kernel = layouts.parse(op.data_layout), layouts.parse(op.kernel_layout)
+    (g, width, by_lane), block = known, kernel.factors["O"]
+    dtype = result_dtype(op.out_dtype, big.dtype)
+    outer, inner = te.reduce_axis((0, g.in_channels // block), name="rc"), te.reduce_axis((0, block), name="ri")
+    rh, rw = te.reduce_axis((0, g.kernel[0]), name="rh"), te.reduce_axis((0, g.kernel[1]), name="rw")
+
+    def at(n: Any, outer: Any, row: Any, column: Any, inner: Any) -> list[Any]:
+        place = {("N", 0): n, ("C", 0): outer, ("C", block): inner, ("H", 0): row, ("W", 0): column}
+        return [place[axis] for axis in source.axes]
+
+    def element(n: Any, ob: Any, y: Any, x: Any, oi: Any) -> Any:
+        row, column = (
+            place * step + tap.var * gap
+            for place, step, tap, gap in zip((y, x), op.strides, (rh, rw), op.dilation, strict=True)
+        )
+        value = big(*(at(n, ob, row, column, oi) if by_lane else at(n, outer.var, row, column, inner.var)))
+        channel = 0 if by_lane else outer.var * block + inner.var
+        place = {("O", 0): ob, ("O", block): oi, ("I", 0): channel, ("H", 0): rh.var, ("W", 0): rw.var}
+        tap = weight(*(place[axis] for axis in kernel.axes))
+        axes = [rh, rw] if by_lane else [outer, rh, rw, inner]
+        return te.sum(build.cast(dtype, value) * build.cast(dtype, tap), axis=axes)
+
+    blocks = ceil_divide(g.out_channels, block)
+    conv = te.compute((g.batch, blocks, g.out_height, width, block), element, name="conv2d", tag="conv2d")
+    shape = layouts.transformed_shape(NCHW, source, (g.batch, g.out_channels, g.out_height, g.out_width))
+    order = [source.axes.index(axis) for axis in (("N", 0), ("C", 0), ("H", 0), ("W", 0), ("C", block))]
+    return te.compute(shape, lambda *i: conv(*(i[axis] for axis in order)), name="conv2d_output", tag="injective")
+
+
+def conv2d_pixels(op: Any, data: Any, weight: Any) -> Any:
+    """nn.conv2d `by_pixels`: a product of the weight with the pixels of a picture, side by side in memory."""
+    kernel = layouts.parse(op.kernel_layout)
+    g, block = op.geometry(data.shape, weight.shape), kernel.factors["O"]
     dtype = result_dtype(op.out_dtype, data.dtype)
     pixels = g.height * g.width
     whole = filled(pixels, block)
@@ -200,10 +208,8 @@ def _conv2d_pixels(op: Any, data: Any, weight: Any, g: Any, kernel: layouts.Layo
         tap = weight(*(place[axis] for axis in kernel.axes))
         return te.sum(build.cast(dtype, row(n, rc.var, p)) * build.cast(dtype, tap), axis=[rc])
 
-    conv = te.compute(
-        (g.batch, ceil_divide(g.out_channels, block), block, whole), element, name="conv2d", tag="conv2d",
-        attrs={"anchor": "conv2d_pixels", "channel_block": block},
-    )  # fmt: skip
+    shape = (g.batch, ceil_divide(g.out_channels, block), block, whole)
+    conv = te.compute(shape, element, name="conv2d", tag="conv2d")
     return te.compute(
         (g.batch, g.out_channels, g.height, g.width),
         lambda n, o, y, x: conv(n, o // block, o % block, y * g.width + x), name="conv2d_output", tag="injective",
@@ -249,7 +255,7 @@ def conv1d(op: Any, data: Any, weight: Any) -> Any:
         return te.sum(build.cast(dtype, value) * build.cast(dtype, weight(o, rc.var, rw.var)), axis=[rc, rw])
 
     shape = (g.batch, g.out_channels, g.out_width)
-    return te.compute(shape, element, name="conv1d", tag="conv1d", attrs={"anchor": "conv1d"})
+    return te.compute(shape, element, name="conv1d", tag="conv1d")
 
 
 def conv2d_transpose(op: Any, data: Any, weight: Any) -> Any:
@@ -284,7 +290,5 @@ def conv2d_transpose(op: Any, data: Any, weight: Any) -> Any:
         tap = weight(channel, o if op.groups == 1 else o % outputs, kh - 1 - rh.var, kw - 1 - rw.var)
         return te.sum(build.cast(dtype, value) * build.cast(dtype, tap), axis=[rc, rh, rw])
 
-    return te.compute(
-        op.shape(data.shape, weight.shape), element, name="conv2d_transpose", tag="conv2d_transpose",
-        attrs={"anchor": "conv2d_transpose"},
-    )  # fmt: skip
+    shape = op.shape(data.shape, weight.shape)
+    return te.compute(shape, element, name="conv2d_transpose", tag="conv2d_transpose")

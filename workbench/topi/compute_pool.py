@@ -34,7 +34,7 @@ def pool(op: Any, data: Any) -> Any:
         return (te.sum if op.average else te.max)(big(*where), axis=taps)
 
     name = "pool_sum" if op.average else "pool_max"
-    found = te.compute(shape, element, name=name, tag="pool", attrs={"anchor": "pool"})
+    found = te.compute(shape, element, name=name, tag="pool")
     if not op.average:
         return found
     counts = [_count(op, at, data.shape[axis], shape[axis], axis) for at, axis in enumerate(axes)]
@@ -120,7 +120,7 @@ def adaptive_pool(op: Any, data: Any) -> Any:
         return (te.sum if op.average else te.max)(te.if_then_else(te.all(*tests), data(*where), neutral), axis=taps)
 
     name = "pool_sum" if op.average else "pool_max"
-    found = te.compute(shape, element, name=name, tag="pool", attrs={"anchor": "pool"})
+    found = te.compute(shape, element, name=name, tag="pool")
     if not op.average:
         return found
 

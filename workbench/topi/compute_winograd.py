@@ -4,7 +4,7 @@ With m x m outputs a tile, tiles of a x a inputs, and output channels in blocks 
   data_pad         [n, y, x, c]               channels last, zeros around it, filled up to whole tiles
   data_rows        [n, a, a, ty, tx, c]       B^T d
   data_tile        [n, a, a, ty, tx, c]       (B^T d) B
-  conv2d_winograd  [n, a, a, ty, tx, o/b, b]  the reduction over c; its name is the anchor that schedules look for
+  conv2d_winograd  [n, a, a, ty, tx, o/b, b]  the reduction over c
   output_rows      [n, ty, tx, o/b, m, a, b]  A^T M
   conv2d_output    as the data lie            (A^T M) A, back from tiles
 
@@ -20,9 +20,8 @@ from typing import Any
 from .. import te
 from ..arith import build
 from . import layout as layouts
-from .compute_conv import width_tile
 from .nn_conv import NCHW
-from .shapes import ceil_divide, multiply
+from .shapes import ceil_divide
 from .winograd import Matrix, matrices
 
 
@@ -43,14 +42,14 @@ def weight_transform(op: Any, weight: Any) -> Any:
     )  # fmt: skip
 
 
-def without_weight_transform(op: Any, data: Any, weight: Any) -> Any:
-    """nn.contrib_conv2d_winograd_without_weight_transform."""
+def without_weight_transform(op: Any, data: Any, weight: Any, width: int | None = None) -> Any:
+    """nn.contrib_conv2d_winograd_without_weight_transform; `width` tiles in a row, at least those of the result."""
     source, kernel = layouts.parse(op.data_layout), layouts.parse(op.kernel_layout)
     g: Any = op.geometry(data.shape, weight.shape)
     m, size = op.tile_size, weight.shape[0]
     own = matrices(m, size - m + 1)
     block = kernel.factors.get("O", 1)
-    tall, wide = ceil_divide(g.out_height, m), _filled(ceil_divide(g.out_width, m))
+    tall, wide = ceil_divide(g.out_height, m), ceil_divide(g.out_width, m) if width is None else width
     elements = (g.batch, size, size, tall, wide)
     big = _data_pad(op, data, source, g, tuple(count * m + size - m for count in (tall, wide)))
     rows = te.compute(
@@ -70,10 +69,7 @@ def without_weight_transform(op: Any, data: Any, weight: Any) -> Any:
         return te.sum(tile(n, e, u, y, x, channel.var) * weight(*(place[axis] for axis in kernel.axes)), axis=channel)
 
     blocks = ceil_divide(g.out_channels, block)
-    sums = te.compute(
-        (*elements, blocks, block), products, name="conv2d_winograd", tag="conv2d_winograd",
-        attrs={"anchor": "conv2d_winograd"},
-    )  # fmt: skip
+    sums = te.compute((*elements, blocks, block), products, name="conv2d_winograd", tag="conv2d_winograd")
     half = te.compute(
         (g.batch, tall, wide, blocks, m, size, block),
         lambda n, y, x, ob, k, u, oi: _chosen(k, own.output, lambda e: sums(n, e, u, y, x, ob, oi)),
@@ -87,12 +83,6 @@ def without_weight_transform(op: Any, data: Any, weight: Any) -> Any:
 
     shape = layouts.transformed_shape(NCHW, source, (g.batch, g.out_channels, g.out_height, g.out_width))
     return te.compute(shape, unpacked, name="conv2d_output", tag="injective")
-
-
-def _filled(tiles: Any) -> Any:
-    """Columns of tiles, filled up so that register tiles have no remainder."""
-    together = width_tile(tiles)
-    return multiply(ceil_divide(tiles, together), together)
 
 
 def _data_pad(op: Any, data: Any, source: layouts.Layout, g: Any, extents: Sequence[Any]) -> Any:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-SHARES: Final = {("NCHW", False): 0.85, ("NCHW", True): 0.5, ("NHWC", False): 0.9, ("NHWC", True): 0.85}
+SHARES: Final = {("NCHW", False): 0.85, ("NCHW", True): 0.5, ("NHWC", False): 0.9, ("NHWC", True): 0.85,
+                 ("NCHWc", False): 0.9, ("NCHWc", True): 0.85}  # fmt: skip
 """Of the peak of multiply-adds, by the data's layout and whether there is one tap a channel.  Measured on layers of
 resnet50 with vectors of 512 bits: where pictures lie one behind the other, numbers of one pixel are a page apart.
 What goes `by_pixels` has a share of its own."""
@@ -44,14 +45,33 @@ def by_pixels(op: Any, geometry: Any, block: int) -> bool:
 
 def direct(op: Any, geometry: Any, lanes: int, fits: bool) -> float:
     """nn.conv2d; `fits`: its weight can lie in blocks of `lanes` output channels."""
-    taps = geometry.kernel[0] * geometry.kernel[1]
-    weights = geometry.out_channels * (geometry.in_channels // op.groups) * taps
-    pixels = geometry.batch * geometry.out_height * geometry.out_width
-    share = SHARES.get((op.data_layout, taps == 1), UNPACKED) if fits else UNPACKED
     if fits and by_pixels(op, geometry, lanes):
-        one = geometry.height * geometry.width
-        share = PIXELS * one / filled(one, lanes)
-    return weights * pixels / (2 * lanes) / share + 4 * weights / STREAM
+        return pixels(op, geometry, lanes)
+    return blocks(op, geometry, lanes) if fits else plain(op, geometry, lanes)
+
+
+def blocks(op: Any, geometry: Any, lanes: int) -> float:
+    """nn.conv2d whose vectors hold output channels, in blocks of `lanes`."""
+    layout = "".join(letter for letter in op.data_layout if not letter.isdigit())
+    return _shared(op, geometry, lanes, SHARES.get((layout, geometry.kernel == (1, 1)), UNPACKED))
+
+
+def pixels(op: Any, geometry: Any, lanes: int) -> float:
+    """nn.conv2d whose vectors hold pixels (`by_pixels`)."""
+    one = geometry.height * geometry.width
+    return _shared(op, geometry, lanes, PIXELS * one / filled(one, lanes))
+
+
+def plain(op: Any, geometry: Any, lanes: int) -> float:
+    """nn.conv2d whose weight lies as it is written."""
+    return _shared(op, geometry, lanes, UNPACKED)
+
+
+def _shared(op: Any, geometry: Any, lanes: int, share: float) -> float:
+    """nn.conv2d at a share of the peak of multiply-adds."""
+    weights = geometry.out_channels * (geometry.in_channels // op.groups) * geometry.kernel[0] * geometry.kernel[1]
+    points = geometry.batch * geometry.out_height * geometry.out_width
+    return weights * points / (2 * lanes) / share + 4 * weights / STREAM
 
 
 def tiled(geometry: Any, lanes: int, tile: int) -> float:

@@ -65,6 +65,7 @@ class FastSoftmax(Operator):
     """exp(x) / sum(exp(x)) along `axis`, with the fast exponential."""
 
     axis: int = AXIS
+    family = "softmax"
     fusion = Fusion.OPAQUE
     precision = Precision.NEVER
     accumulates = True

@@ -104,6 +104,7 @@ class Conv2D(Operator):
     kernel_layout: str = attribute("OIHW", "layout of weight", convert=str)
     out_layout: str = attribute("", "layout of the result; data's if empty", convert=str)
     out_dtype: str = attribute("", "dtype of accumulation and result; data's if empty", convert=convert.dtype_or_same)
+    family = "conv2d"
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
     precision = Precision.ALWAYS
     accumulates = True

@@ -175,7 +175,7 @@ def _convolved(op: Any, data: Any, weight: Any) -> Any:
         return te.sum(build.cast(dtype, value) * build.cast(dtype, tap), axis=[rc, *taps])
 
     name = stage_name(op)
-    return te.compute(op.shape(data.shape, weight.shape), element, name=name, tag=name, attrs={"anchor": name})
+    return te.compute(op.shape(data.shape, weight.shape), element, name=name, tag=name)
 
 
 def _transposed(op: Any, data: Any, weight: Any) -> Any:
@@ -208,7 +208,7 @@ def _transposed(op: Any, data: Any, weight: Any) -> Any:
         return te.sum(build.cast(dtype, value) * build.cast(dtype, tap), axis=[rc, *taps])
 
     name = stage_name(op)
-    return te.compute(shape, element, name=name, tag=name, attrs={"anchor": name})
+    return te.compute(shape, element, name=name, tag=name)
 
 
 @operator("nn.conv3d")

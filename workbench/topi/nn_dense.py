@@ -6,7 +6,7 @@ Tensor[(2, 4), float32]
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,20 @@ _OUT_DTYPE = attribute("", "dtype of accumulation and result; data's if empty", 
 NC = layouts.parse("NC")
 
 
+class ProductExtents(NamedTuple):
+    """The extents of a matrix product, and how its columns lie in the second operand."""
+
+    batch: Dimension
+    """How many products."""
+    rows: Dimension
+    columns: Dimension
+    inner: Dimension
+    block: int = 0
+    """Columns of a block that lie side by side; 0: in no blocks."""
+    in_order: bool = True
+    """Whether columns lie side by side, not a row apart."""
+
+
 def product_numpy(op: Operator, a: np.ndarray, b: np.ndarray, out_dtype: str) -> np.ndarray:
     """a @ b, added up in the result's dtype."""
     dtype = result_dtype(out_dtype, DataType(a.dtype.name)).to_numpy()
@@ -45,7 +59,7 @@ def product_stage(op: Operator, shape: Any, extent: Any, out_dtype: str, left: A
         dtype = result_dtype(out_dtype, a.dtype)
         return te.sum(build.cast(dtype, a) * build.cast(dtype, b), axis=k)
 
-    return te.compute(shape, element, name=stage, tag=stage, attrs={"anchor": stage})
+    return te.compute(shape, element, name=stage, tag=stage)
 
 
 @operator("nn.dense")
@@ -56,6 +70,7 @@ class Dense(Operator):
         None, "rows of weight; from the weight if None", convert=convert.optional(convert.integer)
     )
     out_dtype: str = _OUT_DTYPE
+    family = "product"
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
     precision = Precision.ALWAYS
     accumulates = True
@@ -97,8 +112,17 @@ class Dense(Operator):
             lambda *i: data(*i[:-2], i[-1]), lambda *i: weight(i[-2], i[-1]),
         )  # fmt: skip
 
+    def extents(self, data: TensorType, weight: TensorType) -> ProductExtents:
+        batch, rows = _rows(data.shape[:-1])
+        return ProductExtents(batch, rows, weight.shape[0], weight.shape[1], in_order=False)
+
     def flops(self, data: TensorType, weight: TensorType) -> int:
         return 2 * data.size * known(self, weight.shape[0], "units")
+
+
+def _rows(shape: tuple[Dimension, ...]) -> tuple[Dimension, Dimension]:
+    """(products, rows of each): one product for all of the leading axes but the last."""
+    return product(shape[:-1]), shape[-1] if shape else 1
 
 
 def _units(op: Operator, rows: Dimension, units: int) -> Dimension:
@@ -119,6 +143,7 @@ class DensePack(Operator):
         None, "rows of weight without what was filled up", convert=convert.optional(convert.integer)
     )
     out_dtype: str = _OUT_DTYPE
+    family = "product"
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
     precision = Precision.ALWAYS
     accumulates = True
@@ -174,6 +199,10 @@ class DensePack(Operator):
             name="dense_unpack", tag="injective",
         )  # fmt: skip
 
+    def extents(self, data: TensorType, weight: TensorType) -> ProductExtents:
+        units, block = self.sizes(weight.shape)
+        return ProductExtents(*_rows(data.shape[:-1]), units, weight.shape[1], block)
+
     def flops(self, data: TensorType, weight: TensorType) -> int:
         return 2 * data.size * known(self, self.sizes(weight.shape)[0], "units")
 
@@ -186,6 +215,7 @@ class MatMul(Operator):
     out_dtype: str = _OUT_DTYPE
     transpose_a: bool = attribute(False, "tensor_a is (..., k, m)", convert=convert.boolean)
     transpose_b: bool = attribute(False, "tensor_b is (n, k)", convert=convert.boolean)
+    family = "product"
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
     precision = Precision.ALWAYS
     accumulates = True
@@ -233,6 +263,11 @@ class MatMul(Operator):
             lambda *i: tensor_b(i[-2], i[-1]) if self.transpose_b else tensor_b(i[-1], i[-2]),
         )  # fmt: skip
 
+    def extents(self, tensor_a: TensorType, tensor_b: TensorType) -> ProductExtents:
+        rows, inner = self._split(tensor_a.shape)
+        columns = tensor_b.shape[0 if self.transpose_b else 1]
+        return ProductExtents(*_rows(rows), columns, inner, in_order=not self.transpose_b)
+
     def flops(self, tensor_a: TensorType, tensor_b: TensorType) -> int:
         return 2 * tensor_a.size * known(self, tensor_b.shape[0 if self.transpose_b else 1], "units")
 
@@ -247,6 +282,7 @@ class BatchMatMul(Operator):
     out_dtype: str = _OUT_DTYPE
     transpose_a: bool = attribute(False, "tensor_a is (b, k, m)", convert=convert.boolean)
     transpose_b: bool = attribute(True, "tensor_b is (b, n, k)", convert=convert.boolean)
+    family = "product"
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
     precision = Precision.ALWAYS
     accumulates = True
@@ -302,6 +338,10 @@ class BatchMatMul(Operator):
             return tensor_b(*where, i[-2], i[-1]) if self.transpose_b else tensor_b(*where, i[-1], i[-2])
 
         return product_stage(self, shape, k, self.out_dtype, left, right)
+
+    def extents(self, tensor_a: TensorType, tensor_b: TensorType) -> ProductExtents:
+        shape, inner, _ = self._sizes(tensor_a.shape, tensor_b.shape)
+        return ProductExtents(product(shape[:-2]), shape[-2], shape[-1], inner, in_order=not self.transpose_b)
 
     def flops(self, tensor_a: TensorType, tensor_b: TensorType) -> int:
         shape, k, _ = self._sizes(tensor_a.shape, tensor_b.shape)

@@ -60,9 +60,8 @@ def softmax_compute(op: Any, data: Any, power: str) -> Any:
     """The stages of softmax with the exponential function `power`."""
     axis, _, raised, total = _softmax_stages(op, data, "softmax", power)
     return te.compute(
-        data.shape, lambda *i: raised(*i) / total(*i[:axis], 0, *i[axis + 1 :]),
-        name="softmax", tag="softmax_output", attrs={"anchor": "softmax", "axis": axis},
-    )  # fmt: skip
+        data.shape, lambda *i: raised(*i) / total(*i[:axis], 0, *i[axis + 1 :]), name="softmax", tag="softmax_output"
+    )
 
 
 @operator("nn.softmax")
@@ -70,6 +69,7 @@ class Softmax(Operator):
     """exp(x) / sum(exp(x)) along `axis`, without overflow."""
 
     axis: int = AXIS
+    family = "softmax"
     fusion = Fusion.OPAQUE
     precision = Precision.NEVER
     fast_variant = "nn.fast_softmax"
@@ -102,6 +102,7 @@ class LogSoftmax(Operator):
     """log(softmax(x)) along `axis`."""
 
     axis: int = AXIS
+    family = "softmax"
     fusion = Fusion.OPAQUE
     precision = Precision.NEVER
     accumulates = True
@@ -125,9 +126,7 @@ class LogSoftmax(Operator):
             at = (*i[:axis], 0, *i[axis + 1 :])
             return data(*i) - greatest(*at) - te.log(total(*at))
 
-        return te.compute(
-            data.shape, element, name="log_softmax", tag="softmax_output", attrs={"anchor": "softmax", "axis": axis}
-        )
+        return te.compute(data.shape, element, name="log_softmax", tag="softmax_output")
 
     def flops(self, data: TensorType) -> int:
         return 4 * data.size

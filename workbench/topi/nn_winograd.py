@@ -127,6 +127,7 @@ class WinogradConv2D(Operator):
     kernel_layout: str = attribute("HWOI", "layout of weight; OIHW stands for HWOI", convert=_kernel_layout)
     out_layout: str = attribute("", "layout of the result; data's if empty", convert=str)
     out_dtype: str = attribute("", "dtype of the result: data's", convert=convert.dtype_or_same)
+    family = "winograd"
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
     precision = Precision.NEVER
     accumulates = True

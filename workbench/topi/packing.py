@@ -41,7 +41,8 @@ def convolution(op: Any, lanes: int, data: Expr, weight: Expr) -> Expr | Failure
     """nn.conv2d: the output channels of each group in blocks, filled up where they are no whole blocks."""
     kernel = layouts.parse(op.kernel_layout)
     refusal = _first([
-        (op.data_layout in ("NCHW", "NHWC"), "the data lie as NCHW or NHWC", op.data_layout),
+        (op.data_layout in ("NCHW", "NHWC", f"NCHW{lanes}c"), f"the data lie as NCHW, NHWC or NCHW{lanes}c",
+         op.data_layout),
         (not kernel.factors, "the weight is not in blocks yet", op.kernel_layout),
         (op.out_layout in ("", op.data_layout), f"the result lies as {op.data_layout}", op.out_layout),
     ])  # fmt: skip
@@ -49,6 +50,11 @@ def convolution(op: Any, lanes: int, data: Expr, weight: Expr) -> Expr | Failure
     if refusal is not None:
         return refusal
     out, inner = (_shape(weight)[kernel.index_of(letter)] for letter in "OI")
+    if layouts.parse(op.data_layout).factors:
+        grouped = op.groups > 1 and (inner > 1 or op.groups != out)
+        refusal = _first([(not grouped, "data in blocks are of one group, or of one for each channel",
+                           f"{op.groups} groups")])  # fmt: skip
+        return refusal or _blocked(op, lanes, data, weight)
     each = out // op.groups
     whole = op.groups == 1 or each % lanes == 0
     plain = op.data_layout == "NCHW" and op.kernel_layout == "OIHW"

@@ -10,6 +10,7 @@ rounded.  Which operators do so is their own statement (`Operator.accumulates`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .. import te
@@ -21,18 +22,20 @@ from ..relay.ir.types import TensorType, TupleType
 __all__ = ["OPERATORS", "tensor_expression"]
 
 
-def tensor_expression(op: Operator, operands: list[Any]) -> Any:
+def tensor_expression(op: Operator, operands: list[Any], compute: Callable[..., Any] | None = None) -> Any:
     """What `op.compute` gives, with 16-bit floats added up in float32 where the operator says so.
 
-    A result without elements needs no computing: it is declared, so that no rule has to divide by its extents.
+    `compute` stands in its place, where something else is to compute the operator.  A result without elements needs
+    no computing: it is declared, so that no rule has to divide by its extents.
     """
     empty = _without_elements(op, operands)
     if empty is not None:
         return empty
     narrow = next((item.dtype for item in operands if isinstance(item, te.Tensor) and _is_narrow(item.dtype)), None)
+    compute = compute or op.compute
     if not type(op).accumulates or narrow is None:
-        return op.compute(*operands)
-    made = op.compute(*(_cast(item, "float32") if _takes_part(item) else item for item in operands))
+        return compute(*operands)
+    made = compute(*(_cast(item, "float32") if _takes_part(item) else item for item in operands))
     if str(getattr(op, "out_dtype", "")) == "float32":  # the wide sums themselves are asked for
         return made
     if isinstance(made, (list, tuple)):

@@ -29,7 +29,7 @@ from ...relay.ir.types import TensorType, TupleType, Type
 from ..actions import import_action
 from ..anchors import located
 from ..history import History
-from ..plan import LOWER, Anchor, EditRow, ProgramRef, Row, ScheduleRow, TextDelta
+from ..plan import Anchor, EditRow, LowerRow, ProgramRef, Row, ScheduleRow, TextDelta
 from .entry import Meaning
 from .whole import too_large
 
@@ -113,7 +113,7 @@ def _edits(session: Session, kernel: str) -> dict[int, str]:
 
 def _lowering(session: Session) -> int:
     """The number of the step that lowers; a user's pass may be called so, too."""
-    return session.plan.rows.index(LOWER) + 1
+    return session.plan.lower_row()[0]
 
 
 def _same(extent: int) -> int:
@@ -246,6 +246,10 @@ def _alone(session: Session, kernel: str, module: IRModule) -> tuple[Session, in
             stage = session.step(index - 1).stage
             mine = (tail for tail in row.tails if kernel in located(tail.at, stage)[0])
             rows[place] = replace(row, tails=tuple(replace(tail, at=at) for tail in mine))
+        elif isinstance(row, LowerRow):
+            stage = session.step(index).stage
+            own = (choice for choice in row.choices if kernel in located(choice.at, stage)[0])
+            rows[place] = replace(row, choices=tuple(replace(choice, at=at) for choice in own))
         elif isinstance(row, EditRow) and index in edits:  # on whatever comes there: the kernel is the same one
             rows[place] = replace(row, deltas=(TextDelta(at, "", edits[index]),))
     return replace(made, plan=replace(plan, rows=tuple(rows))), first
@@ -253,4 +257,5 @@ def _alone(session: Session, kernel: str, module: IRModule) -> tuple[Session, in
 
 def _by_hand(row: Row) -> dict[str, Any]:
     """What to replace in a row so that it changes nothing by hand."""
-    return {"tails": ()} if isinstance(row, ScheduleRow) else {"deltas": ()} if isinstance(row, EditRow) else {}
+    parts = {ScheduleRow: "tails", EditRow: "deltas", LowerRow: "choices"}
+    return {parts[type(row)]: ()} if type(row) in parts else {}

@@ -140,6 +140,8 @@ class Operator(Node):
     """True if each element of the result is a sum of products of two operands' elements (convolution, product)."""
     padding_value: ClassVar[float | None] = None
     """What the attribute `padding` adds around operand 0, along the spatial axes (-inf: the least number)."""
+    family: ClassVar[str] = ""
+    """The implementations that compute it (`lower.implementations`); none: its loops are as `compute` has them."""
     fast_variant: ClassVar[str] = ""
     """An operator of the same operands and attributes that approximates this one."""
     precision: ClassVar[Precision] = Precision.UNSTATED

@@ -5,7 +5,8 @@
 
 Two graphs are compared: the one as it is, and the one whose convolutions run over data NHWC, with all moves between
 layouts that this needs (`ConvertLayout`).  The time of a convolution is that of its multiply-adds at the share of the
-machine's peak that its kernel reaches (`topi.conv_times`), the time of a move that of its bytes.
+machine's peak that its kernel reaches, or by Winograd's tiles where these are faster (`topi.conv_times`); the time of
+a move is that of its bytes.
 """
 
 from __future__ import annotations
@@ -75,6 +76,9 @@ class _Model:
             return 0.0  # depthwise: the same in both
         packed = op.packed(self.lanes, *call.args)
         fits = packed is not None and not isinstance(packed, Failure)
+        tiles = op.tiled(self.lanes, *call.args) if fits else None
+        if isinstance(tiles, e.Call):
+            return conv_times.tiled(geometry, self.lanes, tiles.op.tile_size)  # pyright: ignore[reportAttributeAccessIssue]
         return conv_times.direct(op, geometry, self.lanes, fits)
 
 

@@ -1,20 +1,8 @@
-"""Default schedules: what a kernel gets when nobody chose otherwise.  Written with the primitives only, no search.
+"""Schedules of kernels, written with the primitives only: one module for each shape of loops, no search.
 
-Tile sizes follow from the extents, the target's lanes and its vector registers.  Which rule a kernel gets is decided
-by the annotation "anchor" of its blocks, which the operators' tensor expressions carry.
+    conv.packed(schedule, "conv2d", machine, blocks=2, columns=7, depthwise=False)
+    generic.blockwise(schedule, machine)
+    print(schedule.code())             # the steps that a person could have clicked
 
-    sch = default(kernel)              # kernel.func unscheduled, kernel.target
-    print(sch.code())                  # the steps that a person could have clicked
+Which of them a kernel gets, and with which tile, is the affair of `lower.implementations`.
 """
-
-from __future__ import annotations
-
-from ...core.late_names import late_names, names_of
-
-_NAMES = names_of(
-    {
-        ".default_rules": "RULES default",
-    }
-)
-__all__ = sorted(_NAMES)  # pyright: ignore[reportUnsupportedDunderAll]
-__getattr__, __dir__ = late_names(__name__, _NAMES)

@@ -13,15 +13,16 @@ from ...tir import nodes as t
 from ..errors import require
 from ..schedule import Schedule
 from .generic import block_by_itself
-from .shapes import Machine, extent, iterations, largest_divisor, of_kind, site_of, whole_lanes
+from .shapes import Machine, extent, iterations, of_kind, site_of
 from .tiles import output_of
 
 TAPS = 25
 """Kernels with more taps are not written out."""
 
 
-def rows(schedule: Schedule, anchor: str, machine: Machine) -> None:
-    """Schedule a depthwise convolution over [n, c, y, x] that reduces over its taps only."""
+def rows(schedule: Schedule, anchor: str, machine: Machine, together: int, lanes: int) -> None:
+    """Schedule a depthwise convolution over four axes that reduces over its taps only: vectors along the last axis,
+    `together` of the one before it at once."""
     output = output_of(schedule, anchor)
     site = site_of(schedule, anchor)
     items = site.block.iter_vars
@@ -38,12 +39,10 @@ def rows(schedule: Schedule, anchor: str, machine: Machine) -> None:
         expected="four spatial iterators, two taps",
         fix="schedule block by block",
     )
-    height, width, taps_high, taps_wide = (size or 1 for size in sizes[2:])
-    lanes = whole_lanes(width, machine.lanes) or machine.lanes
-    tile = largest_divisor(height, 4) if width % lanes == 0 else 1
+    taps_high, taps_wide = (size or 1 for size in sizes[4:])
     batch, channel, row, column = loops
     column_outer, column_inner = schedule.split(column, factors=[None, lanes])
-    row_outer, row_inner = schedule.split(row, factors=[None, tile])
+    row_outer, row_inner = schedule.split(row, factors=[None, together])
     schedule.reorder(batch, channel, row_outer, column_outer, row_inner, column_inner)
     outer = schedule.fuse(batch, channel)
     if iterations(site) >= 65536:

@@ -53,15 +53,6 @@ def taps(items: tuple[t.IterVar, ...]) -> int:
     return total
 
 
-def anchor(schedule: Schedule) -> tuple[str, str] | None:
-    """(block, anchor's name) of the block that decides the schedule, if one is marked."""
-    for site in schedule.state.tree.leaves:
-        name = site.block.annotations.get("anchor")
-        if isinstance(name, str):
-            return site.name, name
-    return None
-
-
 def inline_elementwise(schedule: Schedule, keep: frozenset[str] = frozenset()) -> None:
     """Inline blocks without reduction into their consumers, unless a reduction would compute them again and again, or
     expressions would grow beyond measure."""

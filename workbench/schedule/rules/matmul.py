@@ -13,13 +13,14 @@ from ...tir import nodes as t
 from ..errors import require
 from ..references import LoopRV
 from ..schedule import Schedule
-from .generic import block_by_itself, taps
+from .generic import block_by_itself
 from .shapes import Machine, extent, iterations, of_kind, site_of, unit_stride
-from .tiles import accumulate, in_registers, output_of, tile_time
+from .tiles import accumulate, output_of
 
 
-def product(schedule: Schedule, anchor: str, machine: Machine) -> None:
-    """Schedule a product whose columns are contiguous in its second operand, or packed in blocks of lanes."""
+def product(schedule: Schedule, anchor: str, machine: Machine, vectors: int, height: int, lanes: int) -> None:
+    """Schedule a product whose columns are contiguous in its second operand, or packed in blocks of `lanes`: in tiles
+    of `height` rows times vectors of `lanes` columns."""
     output = output_of(schedule, anchor)
     site = site_of(schedule, anchor)
     spatial = of_kind(site.block.iter_vars, t.IterKind.SPATIAL)
@@ -35,46 +36,11 @@ def product(schedule: Schedule, anchor: str, machine: Machine) -> None:
         expected="constant extents, columns side by side",
         fix="schedule block by block, or pack the weight",
     )
-    known = [size for size in sizes if size is not None]
-    columns = known[-1] * (known[-2] if packed else 1)
-    lanes = known[-1] if packed else min(machine.lanes, largest_power(columns))
-    rows = known[-3] if packed and len(known) > 2 else known[-2] if not packed and len(known) > 1 else 1
-    inner = taps(site.block.iter_vars)
-    vectors, height = register_tile(machine, rows, columns, lanes, inner)
     loops = schedule.get_loops(output)
     tiled(schedule, site, loops, height, vectors * lanes, lanes, packed)
     for other in tuple(schedule.state.tree.leaves):
         if other.name not in (anchor, output.target, f"{anchor}_init"):
             block_by_itself(schedule, other.name, machine)
-
-
-REMAINDER = 1.5
-"""Time of tiles each of whose rows asks whether it is inside, of those that need not ask."""
-
-
-def largest_power(number: int) -> int:
-    """The largest power of two that is at most `number`."""
-    return 1 << (max(number, 1).bit_length() - 1)
-
-
-def register_tile(machine: Machine, rows: int, columns: int, lanes: int, inner: int) -> tuple[int, int]:
-    """(vectors, rows) of the tile: accumulators within the registers, the least time by `tile_time`."""
-    blocks = -(-columns // lanes)
-    best: tuple[float, int, int] | None = None
-    for vectors in (1, 2, 3, 4, 6, 8):
-        if vectors > blocks:
-            break
-        panel = vectors * lanes * inner * 4
-        for height in range(1, rows + 1):
-            if not in_registers(machine, vectors, height, ahead=False):
-                break
-            waste = (-(-blocks // vectors) * vectors * -(-rows // height) * height) / (blocks * rows)
-            waste *= REMAINDER if rows % height or blocks % vectors else 1.0
-            score = waste * tile_time(machine, vectors, height, streamed=2 * panel > machine.nearest)
-            if best is None or score < best[0]:
-                best = (score, vectors, height)
-    assert best is not None
-    return best[1], best[2]
 
 
 def tiled(
@@ -117,6 +83,3 @@ def _accumulate_plain(schedule: Schedule, site: BlockSite, tile: LoopRV, lanes: 
     for loop in (*spatial[:-1], outer):
         schedule.unroll(loop)
     schedule.decompose_reduction(block, reduced[0])
-
-
-__all__ = ["product", "register_tile"]

@@ -18,27 +18,21 @@ from ..errors import require
 from ..references import BlockRV
 from ..schedule import Schedule
 from .generic import block_by_itself
-from .shapes import Machine, divisors, iterations, site_of
+from .shapes import Machine, iterations, site_of
 from .tiles import accumulate, loops_of_pictures, output_of
 
-TASKS = 32
-"""Parts of the work that threads share out."""
-CHANNELS = 64
-"""Output channels that a panel is copied for at least."""
-IN_FLIGHT = 8
-"""Sums that two multiply-adds a cycle, each of which takes four, keep busy."""
 
+def panels(schedule: Schedule, anchor: str, machine: Machine, rows: int, width: int, together: int) -> None:
+    """Schedule a convolution over [n, o/lanes, lanes, pixels]: tiles of `rows` channels times `width` pixels.
 
-def panels(schedule: Schedule, anchor: str, machine: Machine) -> None:
-    """Schedule a convolution over [n, o/lanes, lanes, pixels]."""
+    `together`: blocks of channels that one copy of a panel serves.  Raises `ScheduleError` for other outputs.
+    """
     output = output_of(schedule, anchor)
     site = site_of(schedule, anchor)
     sizes, (batch, channel, row, column) = loops_of_pictures(schedule, anchor, output)
     require_rows_of_pixels(schedule, anchor, output)
     block = sizes[2]
-    rows, width = register_tile(machine, block, sizes[3])
     panel, inside = schedule.split(schedule.fuse(row, column), factors=[None, width])
-    together = blocks_together(sizes, width)
     if sizes[1] == 1:  # without loops of one iteration, which say less of where its sums are
         chunks, blocks = [], []
         part, channel_inner = schedule.split(channel, factors=[None, rows])
@@ -73,26 +67,3 @@ def require_rows_of_pixels(schedule: Schedule, anchor: str, output: BlockRV) -> 
         along, "E-RULE-SHAPE", f"{output.target} reads {anchor} across pixels and channels",
         found="another order of axes", expected="the layout NCHW", fix="schedule block by block",
     )  # fmt: skip
-
-
-def blocks_together(sizes: list[int], width: int) -> int:
-    """Blocks of channels that one copy of a panel serves: all of them, fewer where there are few panels."""
-    batch, blocks, block, pixels = sizes[:4]
-    panels = batch * -(-pixels // width)
-    enough = [count for count in divisors(blocks) if count * block >= CHANNELS]
-    return max((count for count in enough if panels * (blocks // count) >= TASKS), default=min(enough, default=blocks))
-
-
-def register_tile(machine: Machine, block: int, pixels: int) -> tuple[int, int]:
-    """(output channels, pixels) of the tile that takes the least time, within the registers."""
-    best = (float("inf"), 1, 1)
-    step = min(machine.lanes, block)
-    widths = [width for width in range(step, machine.lanes * machine.registers, step) if pixels % width == 0]
-    for rows in divisors(block):
-        for width in widths:
-            vectors = -(-width // machine.lanes)
-            if rows * vectors + vectors + 1 >= machine.registers:
-                break
-            started = max(rows * vectors, IN_FLIGHT, rows + vectors)  # two multiply-adds a cycle, and two loads
-            best = min(best, (started / (rows * width), width, rows))
-    return best[2], best[1]

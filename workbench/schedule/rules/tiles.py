@@ -7,7 +7,7 @@ from ..errors import require
 from ..references import BlockRV, LoopRV
 from ..schedule import Schedule
 from .generic import inline_elementwise
-from .shapes import Machine, extent, is_reduction, site_of
+from .shapes import extent, is_reduction, site_of
 
 
 def output_of(schedule: Schedule, anchor: str) -> BlockRV:
@@ -32,8 +32,11 @@ def output_of(schedule: Schedule, anchor: str) -> BlockRV:
     return consumers[0]
 
 
-def loops_of_pictures(schedule: Schedule, anchor: str, output: BlockRV) -> tuple[list[int], list[LoopRV]]:
-    """The extents of the anchor's iterators, and the four loops around its output.
+def loops_of_pictures(
+    schedule: Schedule, anchor: str, output: BlockRV, blocks: bool = False
+) -> tuple[list[int], list[LoopRV]]:
+    """The extents of the anchor's iterators, and the four loops around its output; `blocks`: or five, where the output
+    lies as the anchor's sums do.
 
     Raises `ScheduleError` where an extent is symbolic, or the output has another number of axes.
     """
@@ -41,7 +44,7 @@ def loops_of_pictures(schedule: Schedule, anchor: str, output: BlockRV) -> tuple
     known = [size for size in sizes if size is not None]
     loops = schedule.get_loops(output)
     require(
-        len(known) == len(sizes) and len(loops) == 4,
+        len(known) == len(sizes) and (len(loops) == 4 or (blocks and _in_step(schedule, anchor, output))),
         "E-RULE-SHAPE",
         f"{anchor} has symbolic extents or another layout",
         found=f"{len(loops)} loops around {output.target}",
@@ -51,34 +54,12 @@ def loops_of_pictures(schedule: Schedule, anchor: str, output: BlockRV) -> tuple
     return known, loops
 
 
-def in_registers(machine: Machine, vectors: int, rows: int, ahead: bool = True) -> bool:
-    """Whether a tile's sums stay in registers beside what is multiplied next.
-
-    LLVM loads ahead: the `vectors`, half of the numbers, and where several taps are written out one after the other
-    (`ahead`) some of the next.  Measured on kernels of 512 bits by counting what goes through memory.
-    """
-    spare = machine.registers // 8
-    taken = vectors * rows + vectors + rows // 2 + 1
-    return taken <= (machine.registers - spare if ahead else machine.registers + spare)
-
-
-def tile_time(machine: Machine, vectors: int, rows: int, streamed: bool, scattered: bool = False) -> float:
-    """Time of a multiply-add of vectors in a register tile, of what it takes at best: the slowest of five.
-
-    - the multiply-adds: two start in a cycle;
-    - the sums: each waits four cycles for the one before;
-    - the loads, two in a cycle: `vectors` of the one operand and `rows` numbers of the other for their product;
-    - where the vectors do not stay in the first cache between tiles (`streamed`): they come from the second at 16 bytes
-      a cycle, measured; each is used `rows` times;
-    - where the numbers of a step lie a page or so away from those of the last (`scattered`): eight cycles a step.
-
-    What is not slowest still counts a little: loads and multiply-adds do not always meet.
-    """
-    together = vectors * rows
-    loads = (vectors + rows) / together
-    stream = machine.lanes * 4 / 8 / rows if streamed else 0.0
-    apart = 16 / together if scattered else 0.0
-    return max(1.0, 8 / together, loads, stream, apart) + 0.1 * (loads + stream + apart)
+def _in_step(schedule: Schedule, anchor: str, output: BlockRV) -> bool:
+    """Whether the five iterators of the output are those of the sums that it reads."""
+    block, sums = site_of(schedule, output.target).block, site_of(schedule, anchor).block.writes[0].buffer
+    places = [region.region for region in block.reads if region.buffer is sums]
+    variables = [item.var for item in block.iter_vars]
+    return len(variables) == 5 and all([axis.min for axis in place] == variables for place in places)
 
 
 def accumulate(

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from ..errors import require
 from ..references import BlockRV, LoopRV
 from ..schedule import Schedule
-from .conv import channels_last, register_tile
+from .conv import channels_last
 from .generic import block_by_itself, inline_elementwise
-from .shapes import Machine, divisors, extent, is_reduction, site_of, whole_lanes
+from .shapes import Machine, extent, is_reduction, site_of, whole_lanes
 from .tiles import accumulate
 
 
@@ -34,8 +34,12 @@ class _Stages:
     output: str
 
 
-def tiles(schedule: Schedule, anchor: str, machine: Machine) -> None:
-    """Schedule a convolution of tiles [n, e, u, ty, tx, o/lanes, lanes]; the output lies as NCHW or NHWC."""
+def tiles(schedule: Schedule, anchor: str, machine: Machine, rows: int, vectors: int, columns: int) -> None:
+    """Schedule a convolution of tiles [n, e, u, ty, tx, o/lanes, lanes]; the output lies as NCHW or NHWC.
+
+    `rows` of tiles share a loop (0: each stage of the whole picture has its own); products are computed in register
+    tiles of `vectors` blocks of channels times `columns`.
+    """
     stages = _stages(schedule, anchor)
     sizes = [extent(item) for item in site_of(schedule, anchor).block.iter_vars]
     loops = schedule.get_loops(schedule.get_block(stages.output))
@@ -47,7 +51,7 @@ def tiles(schedule: Schedule, anchor: str, machine: Machine) -> None:
         expected="constant extents, a weight as HWOI16o",
         fix="schedule block by block, or pack the weight",
     )
-    _, size, _, tall, wide, blocks, lanes, channels = (known or 0 for known in sizes)
+    lanes, channels = (known or 0 for known in sizes[6:])
     vector = whole_lanes(channels, machine.lanes)
     require(
         vector is not None,
@@ -58,28 +62,13 @@ def tiles(schedule: Schedule, anchor: str, machine: Machine) -> None:
         fix="schedule block by block",
     )
     copy = schedule.cache_write(schedule.get_block(anchor), 0, "local")
-    rows = rows_together(machine, tall, wide, size * size, channels, blocks * lanes)
     outer, at = _output(schedule, stages, loops, rows or 1, lanes)
     _into(schedule, stages.output_rows, at, unrolled=(4,), order=(5, 4), vector=6)
     together = outer if rows else None
-    _products(schedule, anchor, copy, together, machine, (wide, blocks, lanes, channels))
+    _products(schedule, anchor, copy, together, vectors, columns)
     _data(schedule, stages, together, vector or 1)
     for other in tuple(schedule.state.tree.leaves):
         block_by_itself(schedule, other.name, machine)
-
-
-def rows_together(machine: Machine, tall: int, wide: int, elements: int, channels: int, outputs: int) -> int:
-    """How many of `tall` rows of `wide` tiles share a loop; 0: each stage of the whole picture has its own.
-
-    By bytes that come from beyond the second cache: stages by themselves write transformed data and sums, and read
-    them again; together, the weights are read once in each turn of the loop.  `elements`: of a tile.
-    """
-    row = 4 * wide * elements * (channels + outputs)
-    fitting = [one for one in divisors(tall) if one * row <= machine.second]
-    if not fitting:
-        return 0
-    weights = 4 * elements * channels * outputs
-    return max(fitting) if tall // max(fitting) * weights < 2 * tall * row else 0
 
 
 def _stages(schedule: Schedule, anchor: str) -> _Stages:
@@ -149,18 +138,11 @@ def _into(
 
 
 def _products(
-    schedule: Schedule,
-    anchor: str,
-    copy: BlockRV,
-    together: LoopRV | None,
-    machine: Machine,
-    sizes: tuple[int, int, int, int],
+    schedule: Schedule, anchor: str, copy: BlockRV, together: LoopRV | None, vectors: int, columns: int
 ) -> None:
     """A matrix product for each element of a tile, in register tiles: inside the loop, or all of the picture's."""
-    wide, blocks, lanes, channels = sizes
     if together is not None:
         schedule.compute_at(copy, together, preserve_unit_loops=True)
-    vectors, columns = register_tile(machine, blocks, wide, 4 * lanes * channels, pointwise=True)
     *_, batch, e, u, row, column, block, lane = schedule.get_loops(copy)
     column_outer, column_inner = schedule.split(column, factors=[None, columns])
     block_outer, block_inner = schedule.split(block, factors=[None, vectors])
@@ -193,6 +175,3 @@ def _data(schedule: Schedule, stages: _Stages, together: LoopRV | None, vector: 
         *_, last = schedule.get_loops(schedule.get_block(stages.pad))
         _, inner = schedule.split(last, factors=[None, vector])
         schedule.vectorize(inner)
-
-
-__all__ = ["rows_together", "tiles"]

@@ -16,7 +16,7 @@ from typing import Any
 from ...core.errors import WorkbenchError
 from ..exercise import Exercise
 
-LESSONS = tuple(f"lesson_{number:02}" for number in range(5, 14))
+LESSONS = tuple(f"lesson_{number:02}" for number in range(5, 15))
 NOTEBOOKS = {
     "05": "05_te_topi",
     "06": "06_primitives",
@@ -27,6 +27,7 @@ NOTEBOOKS = {
     "11": "11_matmul_to_peak",
     "12": "12_fusion_and_layout",
     "13": "13_reading_generated_code",
+    "14": "14_how_a_convolution_got_fast",
 }
 """The notebook of each lesson."""
 

@@ -1,0 +1,65 @@
+"""Register tiles: they fit, divide what they cover where they can, and are found at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from workbench.lower.implementations import register_tiles
+from workbench.lower.implementations.conv2d import CHANNELS, TASKS, blocks_together, filled_width
+from workbench.lower.implementations.register_tiles import channel_tiles, pixel_tiles, product_tiles
+from workbench.schedule.rules.shapes import Machine
+
+MACHINES = ((16, 32), (8, 16), (4, 32), (4, 16))
+
+
+@pytest.mark.parametrize("inner", (8, 4096))
+@pytest.mark.parametrize(("rows", "columns"), ((256, 1024), (7, 64), (1, 512), (127, 96), (100, 20)))
+def test_tiles_of_products_fit_and_leave_no_remainder_where_they_can(rows: int, columns: int, inner: int) -> None:
+    for lanes, registers in MACHINES[:3]:
+        best = min(product_tiles(Machine(lanes, registers), rows, columns, lanes, inner))
+        assert best.vectors * best.rows <= registers - 2
+        if any(rows % some == 0 for some in (4, 5, 6, 7, 8)):
+            assert rows % best.rows == 0
+
+
+def test_tiles_of_channels_divide_and_never_exceed_the_registers() -> None:
+    for lanes, registers in (MACHINES[0], MACHINES[1], MACHINES[3]):
+        for blocks in range(1, 40):
+            for columns in range(1, 120):
+                for tile in channel_tiles(Machine(lanes, registers), blocks, columns):
+                    assert blocks % tile.vectors == 0 and columns % tile.rows == 0
+                    assert tile.vectors * tile.rows <= registers - 2
+
+
+def test_tiles_of_pixels_fit_the_registers() -> None:
+    for lanes, registers in MACHINES:
+        for block in (4, 8, 16):
+            for pixels in (32, 64, 224, 800, 3040, 3136):
+                for tile, width in pixel_tiles(Machine(lanes, registers), block, pixels):
+                    assert block % tile.rows == 0 and pixels % width == 0 and width > 1
+                    assert tile.vectors == -(-width // lanes)
+                    assert tile.rows * tile.vectors + tile.vectors + 1 < registers
+
+
+def test_tiles_of_large_pictures_are_found_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    pixels = 3000 * 2000
+    known = {8: [1, 2, 4, 8]}
+    monkeypatch.setattr(register_tiles, "divisors", lambda number: known.get(number) or pytest.fail("of pixels"))
+    best, width = min(pixel_tiles(Machine(8, 16), 8, pixels), key=lambda pair: pair[0].time)
+    assert (best.rows, width) == (4, 16)
+
+
+@pytest.mark.parametrize("block", [4, 8, 16])
+def test_a_copy_serves_as_many_channels_as_leave_work_for_threads(block: int) -> None:
+    for pixels in (32, 64, 192, 800, 3136):
+        for channels in (block, 24, 64, 96, 512, 2048):
+            blocks, panels = -(-channels // block), -(-pixels // 32)
+            together = blocks_together(1, blocks, block, panels)
+            assert blocks % together == 0
+            fewer = [count for count in range(1, together) if blocks % count == 0 and count * block >= CHANNELS]
+            assert panels * (blocks // together) >= TASKS or not fewer, "more parts could be made"
+
+
+def test_widths_are_filled_up_least() -> None:
+    widths = (1, 7, 8, 9, 11, 14, 17, 28, 56, 113)
+    assert [filled_width(width) for width in widths] == [1, 7, 8, 10, 12, 14, 18, 28, 56, 114]

@@ -1,0 +1,106 @@
+"""What computes the kernels of a session: the candidates of each, and sessions in which a person chose another one.
+
+    print(s.candidates("fused_nn_conv2d"))
+    s.choose("fused_nn_conv2d", "conv2d.blocks", columns=4)      # the other numbers: the cheapest that agree
+    s.choose("fused_nn_conv2d")                                  # the cheapest again
+
+A choice is kept with the step Lower, by what the kernel computes, and made again on what comes there after a change
+above; where it is not to be had any more the step stops, and `rebase` drops it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ..core.errors import WorkbenchError, nearest
+from ..lower.choosing import Candidate, candidates, choice_by_hand, no_choice
+from ..lower.implementation import Choice, Workload
+from ..lower.kernel import Kernel
+from .anchors import anchor, located
+from .plan import ChosenBy, CompilePlan, LowerRow
+
+if TYPE_CHECKING:
+    from .session import Session
+
+
+class Candidates(Sequence[Candidate]):
+    """The candidates for one kernel, the cheapest first; prints as a table, what computes it marked."""
+
+    def __init__(self, kernel: str, workload: Workload, taken: Choice | None) -> None:
+        self.kernel, self.workload, self.taken = kernel, workload, taken
+        self._found = candidates(workload)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._found[index]
+
+    def __iter__(self) -> Iterator[Candidate]:
+        return iter(self._found)
+
+    def __str__(self) -> str:
+        return "\n".join([f"{self.kernel}: {self.workload}", *map(self._line, self._found)])
+
+    __repr__ = __str__
+
+    def _line(self, one: Candidate) -> str:
+        name = one.implementation.name
+        if one.refusal is not None:
+            return f"  {name:<16} not: {one.refusal}"
+        taken = self.taken is not None and self.taken.implementation is one.implementation
+        config = self.taken.config if taken and self.taken is not None else one.config
+        numbers = " ".join(f"{key}={value}" for key, value in config.items())
+        cycles = one.implementation.cost(self.workload, config)
+        several = f", one of {one.configs}" if one.configs > 1 else ""
+        return f"{'*' if taken else ' '} {name:<16} {cycles:>14,.0f} cycles  {numbers}{several}".rstrip()
+
+
+def candidates_of(session: Session, kernel: str) -> Candidates:
+    """The candidates for a kernel.  Raises `WorkbenchError` for one that is not there, or leaves nothing to choose."""
+    found = _kernel(session, kernel)
+    if found.workload is None or not candidates(found.workload):
+        raise no_choice(kernel)
+    return Candidates(kernel, found.workload, found.choice)
+
+
+def plan_with(session: Session, kernel: str, implementation: str, config: Mapping[str, Any]) -> CompilePlan:
+    """The session's plan with a choice for a kernel; without one where no `implementation` is named.
+
+    Raises `WorkbenchError` for a kernel that is not there, for what cannot compute it, and where what is fused around
+    the operator does not fit.
+    """
+    found = _kernel(session, kernel)
+    index, row = session.plan.lower_row()
+    stage = session.step(index).stage
+    kept = tuple(one for one in row.choices if kernel not in located(one.at, stage)[0])
+    if not implementation and not config:
+        return session.plan.with_row(index, LowerRow(kept))
+    if found.workload is None or not candidates(found.workload):
+        raise no_choice(kernel)
+    choice_by_hand(found.workload, implementation, config)
+    made = ChosenBy(anchor(kernel, stage), implementation, tuple(sorted(config.items())))
+    plan = session.plan.with_row(index, LowerRow((*kept, made)))
+    tried = replace(session, plan=plan, is_branch=False)
+    lowered = tried.step(index)
+    if lowered.error is not None:
+        raise lowered.error
+    lowered.stage.default_schedule(lowered.stage.kernels(plan.target)[kernel])  # raises where it does not fit
+    return plan
+
+
+def _kernel(session: Session, name: str) -> Kernel:
+    """A kernel of a graph.  Raises `WorkbenchError` for another name, for a loop program, and what stopped Lower."""
+    index, _ = session.plan.lower_row()
+    step = session.step(index)
+    if step.error is not None:
+        raise step.error
+    kernels = step.stage.kernels(session.target)
+    if not isinstance(name, str) or name not in kernels:
+        raise WorkbenchError(
+            "E-KERNEL-UNKNOWN", f"there is no kernel {name!r}", expected="one of session.kernels",
+            fix=nearest(name, kernels),
+        )  # fmt: skip
+    return kernels[name]

@@ -1,0 +1,124 @@
+"""Which implementation computes an operator: the cheapest by a model, or what a person chose.
+
+    workload = Workload(Conv2D(...), (data_type, weight_type), target)
+    for candidate in candidates(workload):                  # the cheapest first, then those that do not fit, and why
+        print(candidate)
+    choice = chosen(workload)                               # conv2d.blocks blocks=2 columns=7 width=14
+
+A choice is made for an operator as it stands in the graph, its layouts among its attributes, whatever is fused around
+it: cost is that of the operator alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+from ..core.errors import WorkbenchError, nearest
+from ..core.node import FrozenMap
+from ..core.rewrite import Failure
+from .implementation import Choice, Config, Implementation, Workload
+from .implementations.table import FAMILIES
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An implementation for a workload: its cheapest config and that one's cycles, or why it cannot be taken."""
+
+    workload: Workload
+    implementation: Implementation
+    config: FrozenMap
+    cycles: float
+    refusal: Failure | None = None
+    configs: int = 0
+    """How many there are."""
+
+    @property
+    def choice(self) -> Choice:
+        return Choice(self.workload, self.implementation, self.config)
+
+    def __str__(self) -> str:
+        if self.refusal is not None:
+            return f"{self.implementation.name}: {self.refusal}"
+        return f"{self.choice}: {self.cycles:,.0f} cycles"
+
+
+def candidates(workload: Workload) -> tuple[Candidate, ...]:
+    """The implementations of the operator's family: the cheapest first, at the end those that do not fit."""
+    return tuple(sorted(map(lambda one: _candidate(one, workload), _of(workload)), key=lambda one: one.cycles))
+
+
+def chosen(workload: Workload) -> Choice | None:
+    """The cheapest candidate; None for an operator without a family, whose loops are scheduled block by block."""
+    return next((one.choice for one in candidates(workload) if one.refusal is None), None)
+
+
+def choice_by_hand(workload: Workload, name: str, config: Config) -> Choice:
+    """The implementation of that name, with the cheapest config that agrees with the numbers given.
+
+    Raises `WorkbenchError`: E-CHOICE-UNKNOWN for another name, E-CHOICE-REFUSED where it cannot compute the workload,
+    E-CHOICE-CONFIG for numbers that it does not have.
+    """
+    known = {one.name: one for one in _of(workload)}
+    where = str(workload)
+    if name not in known:
+        raise WorkbenchError(
+            "E-CHOICE-UNKNOWN", f"no implementation {name!r} computes {workload.operator.name}", where=where,
+            expected=", ".join(known) or "an operator with several implementations", fix=nearest(name, known),
+        )  # fmt: skip
+    refusal = known[name].why_not(workload)
+    if refusal is not None:
+        raise WorkbenchError(
+            "E-CHOICE-REFUSED", f"{name} cannot compute this {workload.operator.name}", where=where,
+            found=refusal.found, expected=refusal.clause,
+        )  # fmt: skip
+    every = list(known[name].costs(workload))
+    _require_numbers(name, config, [one for one, _ in every], where)
+    agreeing = [(cycles, one) for one, cycles in every if all(one[key] == value for key, value in config.items())]
+    if not agreeing:
+        raise WorkbenchError(
+            "E-CHOICE-CONFIG", f"{name} has no config with all of these numbers", where=where,
+            found=_numbers(config), expected="; ".join(sorted({_numbers(one) for one, _ in every}))[:300],
+        )  # fmt: skip
+    return Choice(workload, known[name], FrozenMap(min(agreeing, key=lambda pair: pair[0])[1]), by_hand=True)
+
+
+def no_choice(kernel: str) -> WorkbenchError:
+    """A kernel without an operator that has implementations."""
+    return WorkbenchError(
+        "E-CHOICE-UNKNOWN", "no operator of this kernel has implementations to choose from", where=f"kernel {kernel}",
+        expected=", ".join(FAMILIES), fix="schedule it by hand: s.schedule(kernel)",
+    )  # fmt: skip
+
+
+def _require_numbers(name: str, config: Config, every: list[Config], where: str) -> None:
+    """Refuse names that the implementation leaves not open, and values that no config of it has."""
+    for key, value in config.items():
+        values = sorted({one[key] for one in every if key in one})
+        if not values:
+            raise WorkbenchError(
+                "E-CHOICE-CONFIG", f"{name} leaves no {key!r} open", where=where,
+                expected=", ".join(every[0]) or "no numbers", fix=nearest(key, every[0]),
+            )  # fmt: skip
+        if type(value) is not int or value not in values:
+            raise WorkbenchError(
+                "E-CHOICE-CONFIG", f"{key} of {name} cannot be that", where=where, found=repr(value)[:80],
+                expected=", ".join(map(str, values)),
+            )  # fmt: skip
+
+
+def _numbers(config: Config) -> str:
+    return " ".join(f"{name}={value}" for name, value in config.items())
+
+
+def _candidate(implementation: Implementation, workload: Workload) -> Candidate:
+    refusal = implementation.why_not(workload)
+    if refusal is not None:
+        return Candidate(workload, implementation, FrozenMap(), inf, refusal)
+    every = list(implementation.costs(workload))
+    config, cycles = min(every, key=lambda pair: pair[1])
+    return Candidate(workload, implementation, FrozenMap(config), cycles, None, len(every))
+
+
+def _of(workload: Workload) -> tuple[Implementation, ...]:
+    return FAMILIES.get(type(workload.operator).family, ())

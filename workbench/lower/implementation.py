@@ -1,0 +1,120 @@
+"""What can compute an operator: the tensor expression and the schedule of its kernel, and what they cost by a model.
+
+An `Implementation` makes the tensor expression of an operator and the schedule of its kernel, both from a `Config` (its
+tile, mostly), and says what a config costs.  Those of one `family` (`Operator.family`) are listed in
+`implementations.table`; which of them is taken is the affair of `choosing`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ..core.node import FrozenMap
+from ..core.rewrite import Failure
+from ..relay.ir.operator import Operator
+from ..relay.ir.types import TensorType, Type
+from ..schedule.rules.shapes import Machine
+from ..target.target import Target
+
+if TYPE_CHECKING:
+    from ..schedule.schedule import Schedule
+
+Config = Mapping[str, int]
+"""Numbers by name: what an implementation leaves open."""
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A call of an operator, as far as its loops depend on it: attributes, the operands' types, the target."""
+
+    operator: Operator
+    types: tuple[Type, ...]
+    target: Target
+
+    @cached_property
+    def machine(self) -> Machine:
+        """What is known of the target."""
+        return Machine.of(self.target)
+
+    @property
+    def is_static(self) -> bool:
+        """Whether all operands are tensors of known extents."""
+        return all(isinstance(kind, TensorType) and kind.is_static for kind in self.types)
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """The operands' shapes, which are known."""
+        return tuple(kind.concrete_shape for kind in self.types if isinstance(kind, TensorType))
+
+    def __str__(self) -> str:
+        attributes = ", ".join(f"{name}={value!r}" for name, value in self.operator.changed_attributes.items())
+        return f"{self.operator.name}({', '.join(map(repr, self.types))}{'; ' if attributes else ''}{attributes})"
+
+
+class Implementation(ABC):
+    """A way to compute the operators of a family.  `name` is "family.what", `about` one sentence."""
+
+    name: str
+    about: str
+
+    @abstractmethod
+    def why_not(self, workload: Workload) -> Failure | None:
+        """The first condition that does not hold, where this cannot compute the workload."""
+
+    @abstractmethod
+    def costs(self, workload: Workload) -> Iterable[tuple[Config, float]]:
+        """Every config of a workload that this can compute, with its cycles on one core by a model; at least one."""
+
+    def cost(self, workload: Workload, config: Config) -> float:
+        """Cycles of one of the configs."""
+        return next(cycles for one, cycles in self.costs(workload) if dict(one) == dict(config))
+
+    def compute(self, workload: Workload, config: Config, *tensors: Any) -> Any:
+        """The result as te tensors, as `Operator.compute`."""
+        return workload.operator.compute(*tensors)
+
+    @abstractmethod
+    def schedule(self, schedule: Schedule, block: str, workload: Workload, config: Config) -> None:
+        """Schedule the whole kernel, with what is fused around the operator; `block` is the operator's anchor.
+
+        Raises `ScheduleError` where the kernel around it does not fit.
+        """
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def static(workload: Workload) -> Failure | None:
+    """The conditions that all implementations with tiles ask first."""
+    if not workload.is_static:
+        return Failure("the shapes are known", ", ".join(map(repr, workload.types)))
+    if any(0 in shape for shape in workload.shapes):
+        return Failure("there are elements", ", ".join(map(repr, workload.types)))
+    return None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An implementation with its config, for a workload."""
+
+    workload: Workload
+    implementation: Implementation
+    config: FrozenMap
+    by_hand: bool = False
+    """Whether a person chose it: then it is an error, not a reason for another one, where it does not fit."""
+
+    def compute(self, *tensors: Any) -> Any:
+        """The result as te tensors, as `Operator.compute`."""
+        return self.implementation.compute(self.workload, self.config, *tensors)
+
+    def schedule(self, schedule: Schedule, block: str) -> None:
+        """Schedule the kernel.  Raises `ScheduleError` where what is fused around the operator does not fit."""
+        self.implementation.schedule(schedule, block, self.workload, self.config)
+
+    def __str__(self) -> str:
+        numbers = " ".join(f"{name}={value}" for name, value in self.config.items())
+        return f"{self.implementation.name} {numbers}".rstrip()

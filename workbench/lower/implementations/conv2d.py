@@ -1,0 +1,177 @@
+"""Two-dimensional convolutions: vectors of output channels, of pixels, or of columns of one channel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from ...core.rewrite import Failure
+from ...schedule.rules import conv, depthwise, pixels
+from ...schedule.rules.shapes import divisors, whole_lanes
+from ...schedule.schedule import Schedule
+from ...topi import conv_times
+from ...topi import layout as layouts
+from ...topi.compute_conv import conv2d_blocks, conv2d_pixels
+from ..implementation import Config, Implementation, Workload, static
+from .register_tiles import Tile, channel_tiles, pixel_tiles
+
+TASKS: Final = 32
+"""Parts of the work that threads share out."""
+CHANNELS: Final = 64
+"""Output channels that a panel of pixels is copied for at least."""
+ROWS: Final = 4
+"""Rows of a depthwise convolution that are computed at once, at most."""
+DEPTHWISE: Final = 0.3
+"""Of the peak of multiply-adds: each number of the data is used for one channel only, and comes from memory."""
+
+
+class Blocks(Implementation):
+    """Over a weight in blocks of output channels: tiles of blocks times columns; sums are filled up to `width`."""
+
+    name = "conv2d.blocks"
+    about = "vectors of output channels, a register tile of blocks of channels times columns"
+
+    def why_not(self, workload: Workload) -> Failure | None:
+        return static(workload) or _in_blocks(workload)
+
+    def costs(self, workload: Workload) -> Iterator[tuple[Config, float]]:
+        op, g, block = _parts(workload)
+        inner = g.in_channels // op.groups
+        alone = is_depthwise(workload)
+        width = filled_width(g.out_width)
+        pointwise = op.data_layout[-1] not in "Cc" and g.kernel == (1, 1)
+        panel = 4 * block * inner * g.kernel[0] * g.kernel[1]
+        blocks = 1 if alone else -(-g.out_channels // block)
+        every = list(channel_tiles(workload.machine, blocks, width, panel, pointwise))
+        base = _depthwise(workload) if alone else conv_times.blocks(op, g, block)
+        for tile in every:
+            yield {"blocks": tile.vectors, "columns": tile.rows, "width": width}, base * _relative(tile, every)
+
+    def compute(self, workload: Workload, config: Config, *tensors: Any) -> Any:
+        return conv2d_blocks(workload.operator, *tensors, width=config["width"])
+
+    def schedule(self, schedule: Schedule, block: str, workload: Workload, config: Config) -> None:
+        alone = is_depthwise(workload)
+        conv.packed(schedule, block, workload.machine, config["blocks"], config["columns"], alone)
+
+
+class Pixels(Implementation):
+    """One tap a channel over pictures NCHW (`conv_times.by_pixels`): tiles of pixels times output channels."""
+
+    name = "conv2d.pixels"
+    about = "vectors of pixels, a register tile of output channels times pixels, over a copied panel"
+
+    def why_not(self, workload: Workload) -> Failure | None:
+        refusal = static(workload) or _in_blocks(workload)
+        if refusal is not None:
+            return refusal
+        op, g, block = _parts(workload)
+        if conv_times.by_pixels(op, g, block):
+            return None
+        text = f"{g.kernel} taps, strides {op.strides}, padding {op.padding}, {op.groups} groups, {op.data_layout}, "
+        return Failure(
+            "one tap at every pixel of pictures NCHW, in one group, and at most a quarter of the pixels filled up",
+            f"{text}{g.height} x {g.width} pixels",
+        )
+
+    def costs(self, workload: Workload) -> Iterator[tuple[Config, float]]:
+        op, g, block = _parts(workload)
+        whole = conv_times.filled(g.height * g.width, block)
+        every = list(pixel_tiles(workload.machine, block, whole))
+        base = conv_times.pixels(op, g, block)
+        best = min(tile.time for tile, _ in every)
+        blocks = -(-g.out_channels // block)
+        for tile, width in every:
+            together = blocks_together(g.batch, blocks, block, whole // width)
+            config = {"rows": tile.rows, "pixels": width, "blocks": together}
+            yield config, base * tile.time / best
+
+    def compute(self, workload: Workload, config: Config, *tensors: Any) -> Any:
+        return conv2d_pixels(workload.operator, *tensors)
+
+    def schedule(self, schedule: Schedule, block: str, workload: Workload, config: Config) -> None:
+        pixels.panels(schedule, block, workload.machine, config["rows"], config["pixels"], config["blocks"])
+
+
+class Rows(Implementation):
+    """A depthwise convolution over a weight as it is written: vectors along the last axis, several rows at once."""
+
+    name = "conv2d.rows"
+    about = "each channel by itself: vectors along a row, several rows at once, taps written out"
+
+    def why_not(self, workload: Workload) -> Failure | None:
+        refusal = static(workload)
+        if refusal is not None:
+            return refusal
+        op: Any = workload.operator
+        if not is_depthwise(workload):
+            return Failure("each group has one input channel, and there are several", f"{op.groups} groups")
+        lies = [layouts.parse(text) for text in (op.data_layout, op.out_layout or op.data_layout)]
+        blocked = next((one.text for one in lies if one.factors), None)
+        return Failure("data and result are not in blocks of channels", blocked) if blocked else None
+
+    def costs(self, workload: Workload) -> Iterator[tuple[Config, float]]:
+        op: Any = workload.operator
+        result = op.infer(*workload.types).concrete_shape
+        height, width = result[2:]
+        lanes = whole_lanes(width, workload.machine.lanes) or workload.machine.lanes
+        for rows in divisors(height) if width % lanes == 0 else [1]:
+            if rows <= ROWS:
+                yield {"rows": rows, "lanes": lanes}, _depthwise(workload) * (1 + 1 / rows) / (1 + 1 / ROWS)
+
+    def schedule(self, schedule: Schedule, block: str, workload: Workload, config: Config) -> None:
+        depthwise.rows(schedule, block, workload.machine, config["rows"], config["lanes"])
+
+
+def filled_width(width: int) -> int:
+    """A width filled up so that tiles divide it: to a multiple of 8, 7, 6, 5 or 4, whichever fills up least."""
+    return width if width <= 8 else min(-(-width // tile) * tile for tile in (8, 7, 6, 5, 4))
+
+
+def blocks_together(batch: int, blocks: int, block: int, panels: int) -> int:
+    """Blocks of channels that one copy of a panel serves: all of them, fewer where there are few panels."""
+    enough = [count for count in divisors(blocks) if count * block >= CHANNELS]
+    shared = (count for count in enough if batch * panels * (blocks // count) >= TASKS)
+    return max(shared, default=min(enough, default=blocks))
+
+
+def is_depthwise(workload: Workload) -> bool:
+    """Whether each group has one input channel, and there are several groups."""
+    op: Any = workload.operator
+    return op.groups > 1 and _geometry(workload).in_channels == op.groups
+
+
+def _geometry(workload: Workload) -> Any:
+    op: Any = workload.operator
+    return op.geometry(*workload.shapes)
+
+
+def _parts(workload: Workload) -> tuple[Any, Any, int]:
+    """(operator, geometry, output channels of a block of the weight)."""
+    op: Any = workload.operator
+    return op, _geometry(workload), layouts.parse(op.kernel_layout).factors["O"]
+
+
+def _in_blocks(workload: Workload) -> Failure | None:
+    """Why the weight does not lie in blocks of output channels, or data and result lie in some."""
+    op: Any = workload.operator
+    if set(layouts.parse(op.kernel_layout).factors) != {"O"}:
+        return Failure("the weight is in blocks of output channels only, as OIHW16o", op.kernel_layout)
+    block, data = layouts.parse(op.kernel_layout).factors["O"], layouts.parse(op.data_layout).factors
+    if data and data != {"C": block}:
+        return Failure(f"the data are in no blocks, or in those of the weight, of {block} channels", op.data_layout)
+    if data and op.groups > 1 and not is_depthwise(workload):
+        return Failure("data in blocks are of one group of channels, or of one for each", f"{op.groups} groups")
+    if op.out_layout not in ("", op.data_layout):
+        return Failure(f"the result lies as {op.data_layout}", op.out_layout)
+    return None
+
+
+def _depthwise(workload: Workload) -> float:
+    """Cycles of a depthwise convolution's multiply-adds."""
+    return workload.operator.flops(*workload.types) / 2 / (2 * workload.machine.lanes) / DEPTHWISE
+
+
+def _relative(tile: Tile, every: list[Tile]) -> float:
+    """The time of a tile, of the best one's."""
+    return tile.time / min(one.time for one in every)

@@ -1,0 +1,102 @@
+"""Register tiles: which fit, and what time each takes by a model of what a core does in a cycle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from ...schedule.rules.shapes import Machine, divisors
+
+REMAINDER: Final = 1.5
+"""Time of tiles each of whose rows asks whether it is inside, of those that need not ask."""
+IN_FLIGHT: Final = 8
+"""Sums that two multiply-adds a cycle, each of which takes four, keep busy."""
+MOST_BLOCKS: Final = 4
+"""Blocks of output channels in a tile, at most."""
+VECTORS: Final = (1, 2, 3, 4, 6, 8)
+"""Vectors of columns of a product's tile that are tried."""
+
+
+class Tile(NamedTuple):
+    """A register tile, and its time of what its multiply-adds take at best."""
+
+    time: float
+    vectors: int
+    """Vectors side by side: blocks of channels, vectors of columns or of pixels."""
+    rows: int
+    """Sums of each: columns of a picture, rows of a product, output channels."""
+
+
+def in_registers(machine: Machine, vectors: int, rows: int, ahead: bool = True) -> bool:
+    """Whether a tile's sums stay in registers beside what is multiplied next.
+
+    LLVM loads ahead: the `vectors`, half of the numbers, and where several taps are written out one after the other
+    (`ahead`) some of the next.  Measured on kernels of 512 bits by counting what goes through memory.
+    """
+    spare = machine.registers // 8
+    taken = vectors * rows + vectors + rows // 2 + 1
+    return taken <= (machine.registers - spare if ahead else machine.registers + spare)
+
+
+def tile_time(machine: Machine, vectors: int, rows: int, streamed: bool, scattered: bool = False) -> float:
+    """Time of a multiply-add of vectors in a register tile, of what it takes at best: the slowest of five.
+
+    - the multiply-adds: two start in a cycle;
+    - the sums: each waits four cycles for the one before;
+    - the loads, two in a cycle: `vectors` of the one operand and `rows` numbers of the other for their product;
+    - where the vectors do not stay in the first cache between tiles (`streamed`): they come from the second at 16 bytes
+      a cycle, measured; each is used `rows` times;
+    - where the numbers of a step lie a page or so away from those of the last (`scattered`): eight cycles a step.
+
+    What is not slowest still counts a little: loads and multiply-adds do not always meet.
+    """
+    together = vectors * rows
+    loads = (vectors + rows) / together
+    stream = machine.lanes * 4 / 8 / rows if streamed else 0.0
+    apart = 16 / together if scattered else 0.0
+    return max(1.0, IN_FLIGHT / together, loads, stream, apart) + 0.1 * (loads + stream + apart)
+
+
+def channel_tiles(machine: Machine, blocks: int, width: int, panel: int = 0, pointwise: bool = False) -> Iterator[Tile]:
+    """Tiles of blocks of channels times columns that divide both: one block of one column where nothing else fits.
+
+    `panel`: bytes of the weights of one block of channels, read once in each tile.  `pointwise`: one tap a channel,
+    so that each step reads of another picture.
+    """
+    found = False
+    for vectors in divisors(blocks):
+        for columns in divisors(width):
+            if vectors <= MOST_BLOCKS and in_registers(machine, vectors, columns, ahead=not pointwise):
+                streamed = 2 * vectors * panel > machine.nearest
+                yield Tile(tile_time(machine, vectors, columns, streamed, pointwise), vectors, columns)
+                found = True
+    if not found:
+        yield Tile(float(IN_FLIGHT), 1, 1)
+
+
+def product_tiles(machine: Machine, rows: int, columns: int, lanes: int, inner: int) -> Iterator[Tile]:
+    """Tiles of vectors of `lanes` columns times rows; what they compute beyond the product counts."""
+    blocks = -(-columns // lanes)
+    for vectors in VECTORS:
+        if vectors > blocks:
+            break
+        panel = vectors * lanes * inner * 4
+        for height in range(1, rows + 1):
+            if not in_registers(machine, vectors, height, ahead=False):
+                break
+            waste = (-(-blocks // vectors) * vectors * -(-rows // height) * height) / (blocks * rows)
+            waste *= REMAINDER if rows % height or blocks % vectors else 1.0
+            yield Tile(waste * tile_time(machine, vectors, height, 2 * panel > machine.nearest), vectors, height)
+
+
+def pixel_tiles(machine: Machine, block: int, pixels: int) -> Iterator[tuple[Tile, int]]:
+    """Tiles of pixels times output channels, the narrowest first, each with its width in pixels."""
+    step = min(machine.lanes, block)
+    widths = [width for width in range(step, machine.lanes * machine.registers, step) if pixels % width == 0]
+    for width in widths:
+        vectors = -(-width // machine.lanes)
+        for rows in divisors(block):
+            if rows * vectors + vectors + 1 >= machine.registers:
+                break
+            started = max(rows * vectors, IN_FLIGHT, rows + vectors)  # two multiply-adds a cycle, and two loads
+            yield Tile(started * machine.lanes / (rows * width), vectors, rows), width

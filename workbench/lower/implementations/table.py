@@ -1,0 +1,16 @@
+"""The implementations of each family, in the order in which they are listed where they cost the same."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..implementation import Implementation
+from . import conv2d, product, softmax, winograd
+from .plain import Plain
+
+FAMILIES: Final[dict[str, tuple[Implementation, ...]]] = {
+    "conv2d": (conv2d.Pixels(), conv2d.Blocks(), conv2d.Rows(), Plain("conv2d")),
+    "winograd": (winograd.Tiles(), Plain("winograd")),
+    "product": (product.Tiles(), Plain("product")),
+    "softmax": (softmax.Rows(), Plain("softmax")),
+}
