@@ -140,6 +140,18 @@ class Target:
         return min(lanes, 4) if "-avx2" in self.features or "-avx" in self.features else lanes
 
     @property
+    def dot_dtypes(self) -> tuple[str, str] | None:
+        """Dtypes of the bytes of which one instruction adds four products to each int32 of a vector: (data, weight).
+
+        None: the target has no such instruction, or not for vectors of `lanes`.
+        """
+        has, lanes = self.available_features, self.lanes
+        if self.architecture == "x86_64":
+            fits = lanes == 16 and "avx512vnni" in has
+            return ("uint8", "int8") if fits or (lanes == 8 and "avxvnni" in has) else None
+        return ("int8", "int8") if self.architecture == "aarch64" and lanes == 4 and "dotprod" in has else None
+
+    @property
     def vector_registers(self) -> int:
         return 32 if self.lanes == 16 else self.processor.vector_registers if self.processor.lanes == self.lanes else 16
 

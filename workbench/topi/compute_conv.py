@@ -148,13 +148,44 @@ def conv2d_blocks(op: Any, data: Any, weight: Any, width: int) -> Any:
         return te.sum(build.cast(dtype, value) * build.cast(dtype, tap), axis=axes)
 
     conv = te.compute((g.batch, blocks, g.out_height, width, block), element, name="conv2d", tag="conv2d")
+    return _unpacked(conv, g, source, block)
 
-    def unpacked(*i: Any) -> Any:
+
+def _unpacked(conv: Any, g: Any, source: layouts.Layout, block: int) -> Any:
+    """Sums [n, o/block, y, x, block] as the data lie."""
+
+    def element(*i: Any) -> Any:
         n, o, y, x = layouts.transform_indices(i, NCHW, source)
         return conv(n, o // block, y, x, o % block)
 
     shape = layouts.transformed_shape(NCHW, source, (g.batch, g.out_channels, g.out_height, g.out_width))
-    return te.compute(shape, unpacked, name="conv2d_output", tag="injective")
+    return te.compute(shape, element, name="conv2d_output", tag="injective")
+
+
+def conv2d_bytes(op: Any, data: Any, weight: Any, width: int) -> Any:
+    """nn.conv2d of bytes over a weight as OIHW16o4i: four input channels lie side by side, for one instruction.
+
+    Data NCHW are copied so; in NHWC they lie so already.
+    """
+    source, kernel = layouts.parse(op.data_layout), layouts.parse(op.kernel_layout)
+    g, block, part = op.geometry(data.shape, weight.shape), kernel.factors["O"], kernel.factors["I"]
+    parts, last = g.in_channels // part, source.letters[-1] == "C"
+    big = _pad_data(op, data, source, g, width)
+    if not last:
+        big = _in_blocks(big, source, parts, part, g.in_channels)
+    rc, ri = te.reduce_axis((0, parts), name="rc"), te.reduce_axis((0, part), name="ri")
+    rh, rw = te.reduce_axis((0, g.kernel[0]), name="rh"), te.reduce_axis((0, g.kernel[1]), name="rw")
+    dtype = result_dtype(op.out_dtype, data.dtype)
+
+    def element(n: Any, ob: Any, y: Any, x: Any, oi: Any) -> Any:
+        row, column = y * op.strides[0] + rh.var * op.dilation[0], x * op.strides[1] + rw.var * op.dilation[1]
+        value = big(n, row, column, rc.var * part + ri.var) if last else big(n, rc.var, row, column, ri.var)
+        tap = weight(ob, rc.var, rh.var, rw.var, oi, ri.var)
+        return te.sum(build.cast(dtype, value) * build.cast(dtype, tap), axis=[rc, rh, rw, ri])
+
+    shape = (g.batch, ceil_divide(g.out_channels, block), g.out_height, width, block)
+    conv = te.compute(shape, element, name="conv2d", tag="conv2d")
+    return _unpacked(conv, g, source, block)
 
 
 def _blocked_both(op: Any, big: Any, weight: Any, known: tuple[Any, int, bool]) -> Any:

@@ -23,6 +23,7 @@ from .samples import floats, ints
 from .shapes import (
     Shape,
     add,
+    factor_dtype,
     floor_divide,
     known,
     multiply,
@@ -132,8 +133,18 @@ class Conv2D(Operator):
         example(floats(1, 2, 5, 5, 4), floats(8, 8, 3, 3), data_layout="NCHW4c", padding=1),
         example(floats(1, 4, 5, 5), floats(6, 4, 3, 3), out_layout="NHWC"),
         example(ints(1, 2, 4, 4, dtype="int8"), ints(3, 2, 3, 3, dtype="int8"), out_dtype="int32"),
+        example(ints(1, 3, 4, 4, dtype="uint8"), ints(2, 3, 3, 3, dtype="int8"), padding=1, out_dtype="int32"),
+        example(ints(1, 8, 5, 6, dtype="uint8"), ints(2, 2, 3, 3, 16, 4, dtype="int8"), kernel_layout="OIHW16o4i",
+                channels=20, padding=1, out_dtype="int32"),
+        example(ints(1, 7, 6, 8, dtype="uint8"), ints(1, 2, 3, 2, 16, 4, dtype="int8"), data_layout="NHWC",
+                kernel_layout="OIHW16o4i", channels=16, padding=(1, 0, 0, 1), strides=2, out_dtype="int32"),
+        example(ints(2, 4, 3, 5, dtype="uint8"), ints(3, 1, 1, 1, 8, 4, dtype="int8"), kernel_layout="OIHW8o4i",
+                channels=24, out_dtype="int32"),
+        example(ints(1, 4, 3, 5, dtype="int8"), ints(2, 1, 2, 1, 4, 4, dtype="int8"), kernel_layout="OIHW4o4i",
+                channels=7, out_dtype="int32"),
         example(floats(1, 3, 6, 7, dtype="float64"), floats(4, 3, 3, 3, dtype="float64")),
         bad(floats(1, 3, 6, 6), floats(4, 2, 3, 3), error="channels"),
+        bad(ints(1, 3, 4, 4, dtype="uint8"), ints(2, 3, 3, 3, dtype="int8"), error="different dtypes"),
         bad(floats(1, 3, 2, 2), floats(4, 3, 3, 3), error="larger"),
         bad(floats(1, 3, 6), floats(4, 3, 3, 3), error="4 axes"),
         bad(floats(1, 3, 6, 6), floats(4, 3, 3, 3), strides=0, error="positive"),
@@ -185,8 +196,8 @@ class Conv2D(Operator):
     def channel_axes(self) -> ChannelAxes | None:
         return layouts.convolution_axes(self)
 
-    def packed(self, lanes: int, *operands: Any) -> Any:
-        return packing.convolution(self, lanes, *operands)
+    def packed(self, lanes: int, *operands: Any, dot: tuple[str, str] | None = None) -> Any:
+        return packing.convolution(self, lanes, *operands, dot=dot)
 
     def tiled(self, lanes: int, *operands: Any) -> Any:
         return packing.by_tiles(self, lanes, *operands)
@@ -195,7 +206,7 @@ class Conv2D(Operator):
         source, kernel = layouts.parse(self.data_layout), layouts.parse(self.kernel_layout)
         kind = tensor(self, data, "data", len(source.axes))
         taps = tensor(self, weight, "weight", len(kernel.axes))
-        same_dtype(self, kind, taps)
+        factor_dtype(self, kind, taps)
         g = self.geometry(kind.shape, taps.shape)
         plain = (g.batch, g.out_channels, g.out_height, g.out_width)
         target = layouts.parse(self.out_layout or self.data_layout)
@@ -312,7 +323,7 @@ class Conv1D(Operator):
     def channel_axes(self) -> ChannelAxes | None:
         return layouts.convolution_axes(self)
 
-    def packed(self, lanes: int, *operands: Any) -> Any:
+    def packed(self, lanes: int, *operands: Any, dot: tuple[str, str] | None = None) -> Any:
         return packing.sequence(self, lanes, *operands)
 
     def infer(self, data: TensorType, weight: TensorType) -> TensorType:
@@ -412,7 +423,7 @@ class Conv2DTranspose(Operator):
     def channel_axes(self) -> ChannelAxes | None:
         return layouts.transposed_axes(self)
 
-    def packed(self, lanes: int, *operands: Any) -> Any:
+    def packed(self, lanes: int, *operands: Any, dot: tuple[str, str] | None = None) -> Any:
         return packing.tiles(self, lanes, *operands)
 
     def infer(self, data: TensorType, weight: TensorType) -> TensorType:

@@ -26,7 +26,7 @@ from .deduce import convolution_weight
 from .emit import injective, stage_name
 from .nn_conv import accumulating, check_positive, result_dtype, window_extent
 from .samples import floats, ints
-from .shapes import Shape, add, known, multiply, refuse, same_dimension, same_dtype, subtract, tensor
+from .shapes import Shape, add, factor_dtype, known, multiply, refuse, same_dimension, subtract, tensor
 
 _GROUPS = attribute(1, "independent groups of channels", convert=convert.integer)
 _CHANNELS = attribute(None, "output channels; from the weight if None", convert=convert.optional(convert.integer))
@@ -97,7 +97,7 @@ class SpatialConv(Operator):
     def infer(self, data: TensorType, weight: TensorType) -> TensorType:
         own: Any = self
         kind, taps = tensor(self, data, "data", self.rank + 2), tensor(self, weight, "weight", self.rank + 2)
-        same_dtype(self, kind, taps)
+        factor_dtype(self, kind, taps)
         return TensorType(self.shape(kind.shape, taps.shape), result_dtype(own.out_dtype, kind.dtype))
 
     def reference(self, data: np.ndarray, weight: np.ndarray) -> np.ndarray:

@@ -22,7 +22,7 @@ from .deduce import along_axis, dense_weight
 from .emit import batch_indices, stage_name
 from .nn_conv import accumulating, result_dtype
 from .samples import floats, ints
-from .shapes import broadcast, known, normalized_axis, product, refuse, same_dtype, tensor, text, unify
+from .shapes import broadcast, factor_dtype, known, normalized_axis, product, refuse, same_dtype, tensor, text, unify
 
 _OUT_DTYPE = attribute("", "dtype of accumulation and result; data's if empty", convert=convert.dtype_or_same)
 NC = layouts.parse("NC")
@@ -79,6 +79,7 @@ class Dense(Operator):
         example(floats(2, 8), floats(4, 8)), example(floats(1, 5), floats(3, 5), units=3),
         example(floats(2, 3, 4), floats(5, 4)),
         example(ints(2, 8, dtype="int8"), ints(4, 8, dtype="int8"), out_dtype="int32"),
+        example(ints(2, 8, dtype="uint8"), ints(4, 8, dtype="int8"), out_dtype="int32"),
         bad(floats(2, 8), floats(8, 4), error="do not agree"),
         bad(floats(2, 8), floats(4, 8), units=5, error="units"), bad(floats(2, 8), floats(8), error="2 axes"),
         bad(floats(), floats(4, 8), error="at least one axis"),
@@ -90,14 +91,14 @@ class Dense(Operator):
     def channel_axes(self) -> ChannelAxes | None:
         return ChannelAxes(-1, -1, 1, 0)
 
-    def packed(self, lanes: int, *operands: Any) -> Any:
-        return packing.dense(self, lanes, *operands)
+    def packed(self, lanes: int, *operands: Any, dot: tuple[str, str] | None = None) -> Any:
+        return packing.dense(self, lanes, *operands, dot=dot)
 
     def infer(self, data: TensorType, weight: TensorType) -> TensorType:
         kind, matrix = tensor(self, data, "data"), tensor(self, weight, "weight", 2)
         if not kind.shape:
             refuse(self, "E-TYPE-RANK", "data must have at least one axis")
-        dtype = same_dtype(self, kind, matrix)
+        dtype = factor_dtype(self, kind, matrix)
         unify(self, kind.shape[-1], matrix.shape[1], "the last axes of data and weight")
         rows = matrix.shape[0] if self.units is None else _units(self, matrix.shape[0], self.units)
         return TensorType((*kind.shape[:-1], rows), result_dtype(self.out_dtype, dtype))
@@ -135,7 +136,7 @@ def _units(op: Operator, rows: Dimension, units: int) -> Dimension:
 class DensePack(Operator):
     """`nn.dense` with the weight packed in blocks of rows: weight_layout "NC16n" is (units/16, in, 16).
 
-    "NC" leaves the size of a block to the weight's third axis.
+    "NC16n4c" is (units/16, in/4, 16, 4).  "NC" leaves the size of a block to the weight's third axis.
     """
 
     weight_layout: str = attribute("NC", "layout of weight", convert=str)
@@ -152,6 +153,11 @@ class DensePack(Operator):
         example(floats(2, 5), floats(3, 5, 4), weight_layout="NC4n"),
         example(floats(2, 5), floats(3, 5, 4), weight_layout="NC4n", units=10),
         example(floats(2, 5), floats(3, 5, 4)),
+        example(ints(3, 8, dtype="uint8"), ints(2, 2, 4, 4, dtype="int8"), weight_layout="NC4n4c", out_dtype="int32"),
+        example(ints(3, 8, dtype="uint8"), ints(2, 2, 16, 4, dtype="int8"), weight_layout="NC16n4c", units=20,
+                out_dtype="int32"),
+        example(ints(3, 8, dtype="int8"), ints(2, 2, 4, 4, dtype="int8"), weight_layout="NC4n4c", out_dtype="int32"),
+        bad(ints(3, 8, dtype="uint8"), ints(2, 2, 4, 4, dtype="int8"), weight_layout="NC4c4n", error="blocks"),
         bad(floats(2, 5), floats(3, 5, 4), weight_layout="NC4n", units=8, error="units"),
         bad(floats(2, 5), floats(3, 5, 4), weight_layout="NC8n", error="blocks"),
         bad(floats(2, 5), floats(3, 6, 4), weight_layout="NC4n", error="do not agree"),
@@ -167,19 +173,27 @@ class DensePack(Operator):
         """(units, rows of a block)."""
         found = self.layout(weight)
         block = found.factors.get("N", 0)
-        if len(found.axes) != 3 or found.letters != ("N", "C") or not block or weight[2] != block:
-            refuse(self, "E-LAYOUT", "weight must be in blocks of rows", found=self.weight_layout, expected="NC16n")
+        blocked = block > 0 and list(found.axes[:3]) == [("N", 0), ("C", 0), ("N", block)] and weight[2] == block
+        if not blocked or any(letter != "C" for letter, _ in found.axes[3:]):
+            refuse(
+                self, "E-LAYOUT", "weight must be in blocks of rows", found=self.weight_layout,
+                expected="NC16n, or NC16n4c",
+            )  # fmt: skip
         filled = known(self, weight[0], "the number of units") * block
         units = filled if self.units is None else self.units
         if -(-units // block) * block != filled:
             refuse(self, "E-TYPE-SHAPE", "weight does not have that many units", found=filled, expected=units)
         return units, block
 
+    def _inner(self, weight: Any) -> Dimension:
+        """The extent that is summed over."""
+        return self.layout(weight).extent(weight, "C")
+
     def infer(self, data: TensorType, weight: TensorType) -> TensorType:
-        kind, packed = tensor(self, data, "data"), tensor(self, weight, "weight", (2, 3))
-        dtype = same_dtype(self, kind, packed)
+        kind, packed = tensor(self, data, "data"), tensor(self, weight, "weight", (2, 3, 4))
+        dtype = factor_dtype(self, kind, packed)
         units, _ = self.sizes(packed.shape)
-        unify(self, kind.shape[-1], packed.shape[1], "the inner axes of data and weight")
+        unify(self, kind.shape[-1], self._inner(packed.shape), "the inner axes of data and weight")
         return TensorType((*kind.shape[:-1], units), result_dtype(self.out_dtype, dtype))
 
     def reference(self, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -190,18 +204,35 @@ class DensePack(Operator):
     def compute(self, data: Any, weight: Any) -> Any:
         units, block = self.sizes(weight.shape)
         shape = (*data.shape[:-1], weight.shape[0], block)
-        packed = product_stage(
-            self, shape, weight.shape[1], self.out_dtype,
-            lambda *i: data(*i[:-3], i[-1]), lambda *i: weight(i[-3], i[-1], i[-2]), "dense",
-        )  # fmt: skip
+        if "C" in self.layout(weight.shape).factors:
+            packed = self._by_parts(shape, data, weight)
+        else:
+            packed = product_stage(
+                self, shape, weight.shape[1], self.out_dtype,
+                lambda *i: data(*i[:-3], i[-1]), lambda *i: weight(i[-3], i[-1], i[-2]), "dense",
+            )  # fmt: skip
         return te.compute(
             (*data.shape[:-1], units), lambda *i: packed(*i[:-1], i[-1] // block, i[-1] % block),
             name="dense_unpack", tag="injective",
         )  # fmt: skip
 
+    def _by_parts(self, shape: Any, data: Any, weight: Any) -> Any:
+        """The sums over an inner axis in blocks: as many products of each as lie side by side."""
+        part = weight.shape[3]
+        outer, inner = te.reduce_axis((0, weight.shape[1]), name="k"), te.reduce_axis((0, part), name="ki")
+        dtype = result_dtype(self.out_dtype, data.dtype)
+
+        def element(*i: Any) -> Any:
+            value = data(*i[:-2], outer.var * part + inner.var)
+            product = build.cast(dtype, value) * build.cast(dtype, weight(i[-2], outer.var, i[-1], inner.var))
+            return te.sum(product, axis=[outer, inner])
+
+        return te.compute(shape, element, name="dense", tag="dense")
+
     def extents(self, data: TensorType, weight: TensorType) -> ProductExtents:
         units, block = self.sizes(weight.shape)
-        return ProductExtents(*_rows(data.shape[:-1]), units, weight.shape[1], block)
+        in_order = "C" not in self.layout(weight.shape).factors
+        return ProductExtents(*_rows(data.shape[:-1]), units, self._inner(weight.shape), block, in_order)
 
     def flops(self, data: TensorType, weight: TensorType) -> int:
         return 2 * data.size * known(self, self.sizes(weight.shape)[0], "units")
@@ -237,7 +268,7 @@ class MatMul(Operator):
         a, b = tensor(self, tensor_a, "tensor_a"), tensor(self, tensor_b, "tensor_b", 2)
         if len(a.shape) < 1 + self.transpose_a:
             refuse(self, "E-TYPE-RANK", "tensor_a has too few axes for transpose_a", found=a)
-        dtype = same_dtype(self, a, b)
+        dtype = factor_dtype(self, a, b)
         rows, k = self._split(a.shape)
         columns, inner = (b.shape[0], b.shape[1]) if self.transpose_b else (b.shape[1], b.shape[0])
         unify(self, k, inner, "the inner axes")

@@ -18,7 +18,7 @@ from typing import Any
 from ..core.rewrite import Failure
 from ..relay.ir.expr import Call, Constant, Expr
 from ..relay.ir.types import TensorType
-from . import conv_times
+from . import conv_times, packing_bytes
 from . import layout as layouts
 from .calls import call
 from .winograd import LARGEST, growth
@@ -37,7 +37,9 @@ Conditions = list[tuple[bool, str, str]]
 """What must hold: the verdict, the condition, and what was found."""
 
 
-def convolution(op: Any, lanes: int, data: Expr, weight: Expr) -> Expr | Failure:
+def convolution(
+    op: Any, lanes: int, data: Expr, weight: Expr, dot: tuple[str, str] | None = None
+) -> Expr | Failure:
     """nn.conv2d: the output channels of each group in blocks, filled up where they are no whole blocks."""
     kernel = layouts.parse(op.kernel_layout)
     refusal = _first([
@@ -49,6 +51,8 @@ def convolution(op: Any, lanes: int, data: Expr, weight: Expr) -> Expr | Failure
     refusal = refusal or _refused(lanes, data, weight, kernel.index_of("O"), op.data_layout.index("C"))
     if refusal is not None:
         return refusal
+    if dot and op.groups == 1 and packing_bytes.are_bytes(op, _type(data), _type(weight)):
+        return packing_bytes.convolution(op, lanes, dot, data, weight)
     out, inner = (_shape(weight)[kernel.index_of(letter)] for letter in "OI")
     if layouts.parse(op.data_layout).factors:
         grouped = op.groups > 1 and (inner > 1 or op.groups != out)
@@ -157,11 +161,13 @@ def tiles(op: Any, lanes: int, data: Expr, weight: Expr) -> Expr | Failure:
     return call("reshape", turned, newshape=(batch, out, height * high, width * wide))
 
 
-def dense(op: Any, lanes: int, data: Expr, weight: Expr) -> Expr | Failure:
+def dense(op: Any, lanes: int, data: Expr, weight: Expr, dot: tuple[str, str] | None = None) -> Expr | Failure:
     """nn.dense: the rows of the weight in blocks."""
     refusal = _refused(lanes, data, weight, 0, -1)
     if refusal is not None:
         return refusal
+    if dot and packing_bytes.are_bytes(op, _type(data), _type(weight)):
+        return packing_bytes.dense(op, lanes, dot, data, weight)
     layout = f"NC{lanes}n"
     blocks = call("layout_transform", weight, src_layout="NC", dst_layout=layout)
     units = _shape(weight)[0]

@@ -52,6 +52,13 @@ def same_dtype(op: Operator, *types: TensorType) -> AnyValue:
     return first
 
 
+def factor_dtype(op: AnyValue, data: TensorType, weight: TensorType) -> AnyValue:
+    """The dtype of what is multiplied; int8 and uint8 go together where `out_dtype` says in what they are added up."""
+    if op.out_dtype and {str(data.dtype), str(weight.dtype)} == {"int8", "uint8"}:
+        return data.dtype
+    return same_dtype(op, data, weight)
+
+
 def float_dtype(op: Operator, kind: TensorType, which: str = "the operand") -> AnyValue:
     """The operand's dtype, which must be a float."""
     if not kind.dtype.is_float:

@@ -45,6 +45,19 @@ def check(op: Operator, case: Example, choice: Choice, target: Target) -> None:
     agree(found, np.maximum(wanted, 0) if with_relu else wanted, case.tolerance)
 
 
+BYTES = [case for case in CASES if any(value.dtype == np.int8 for value in inputs_of(case[2]))]
+OTHERS = [Target("llvm -mcpu=alderlake"), Target("llvm -mtriple=aarch64-linux-gnu -mattr=+dotprod")]
+"""Further targets with an instruction that multiplies bytes."""
+
+
+@pytest.mark.parametrize("target", OTHERS, ids=("alderlake", "dotprod"))
+@pytest.mark.parametrize(("identity", "cls", "case"), BYTES, ids=lambda part: str(part)[:60])
+def test_products_of_bytes_for_other_machines(
+    identity: str, cls: type[Operator], case: Example, target: Target
+) -> None:
+    test_an_implementation_computes_what_the_operator_means(identity, cls, case, target)
+
+
 @pytest.mark.parametrize("target", [NARROW, WIDE], ids=("narrow", "wide"))
 @pytest.mark.parametrize(("identity", "cls", "case"), CASES, ids=lambda part: str(part)[:60])
 def test_an_implementation_computes_what_the_operator_means(

@@ -12,15 +12,17 @@ from typing import Final
 _NAME: Final = re.compile(r"llvm\.[a-z][a-z0-9]*(\.[A-Za-z0-9]+)*")
 
 FEATURES: Final = (
-    ("llvm.x86.avx512.vpdpbusd", "avx512vnni"),
-    ("llvm.x86.avx512.vpdpwssd", "avx512vnni"),
-    ("llvm.x86.avx512.pmaddubs.w.512", "avx512bw"),
-    ("llvm.x86.avx512.pmaddw.d.512", "avx512bw"),
-    ("llvm.x86.avx2.pmadd", "avx2"),
-    ("llvm.aarch64.neon.sdot", "dotprod"),
-    ("llvm.aarch64.neon.udot", "dotprod"),
+    ("llvm.x86.avx512.vpdpbusd.512", ("avx512vnni",)),
+    ("llvm.x86.avx512.vpdpwssd.512", ("avx512vnni",)),
+    ("llvm.x86.avx512.vpdpbusd", ("avx512vnni", "avxvnni")),
+    ("llvm.x86.avx512.vpdpwssd", ("avx512vnni", "avxvnni")),
+    ("llvm.x86.avx512.pmaddubs.w.512", ("avx512bw",)),
+    ("llvm.x86.avx512.pmaddw.d.512", ("avx512bw",)),
+    ("llvm.x86.avx2.pmadd", ("avx2",)),
+    ("llvm.aarch64.neon.sdot", ("dotprod",)),
+    ("llvm.aarch64.neon.udot", ("dotprod",)),
 )
-"""By the beginning of a name: the feature of the target that it needs."""
+"""By the beginning of a name, the longer first: features of the target of which it needs one."""
 
 GENERAL: Final = frozenset(
     "abs bitreverse bswap canonicalize ceil copysign cos ctlz ctpop cttz exp exp10 exp2 fabs floor fma fmuladd fptosi "
@@ -36,7 +38,7 @@ def refusal(name: str, features: frozenset[str]) -> str:
         return f"{name!r} is not the name of an intrinsic"
     if name.split(".")[1] in GENERAL:
         return ""
-    for prefix, feature in FEATURES:
+    for prefix, needed in FEATURES:
         if name.startswith(prefix):
-            return "" if feature in features else f"it needs {feature}, which the target does not have"
+            return "" if features & {*needed} else f"it needs {' or '.join(needed)}, which the target does not have"
     return "it is not known here which feature it needs"

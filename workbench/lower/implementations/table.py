@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from ..implementation import Implementation
-from . import conv2d, product, softmax, winograd
+from . import conv2d, product, products_of_bytes, softmax, winograd
 from .plain import Plain
 
 FAMILIES: Final[dict[str, tuple[Implementation, ...]]] = {
-    "conv2d": (conv2d.Pixels(), conv2d.Blocks(), conv2d.Rows(), Plain("conv2d")),
+    "conv2d": (
+        conv2d.Pixels(), conv2d.Blocks(), conv2d.Rows(), products_of_bytes.ConvolutionTiles(), Plain("conv2d")
+    ),
     "winograd": (winograd.Tiles(), Plain("winograd")),
-    "product": (product.Tiles(), Plain("product")),
+    "product": (product.Tiles(), products_of_bytes.ProductTiles(), Plain("product")),
     "softmax": (softmax.Rows(), Plain("softmax")),
 }

@@ -36,11 +36,14 @@ class Packable(OfCalls):
     lanes: int
     tiles: bool = False
     """By Winograd's tiles."""
+    dot: tuple[str, str] | None = None
+    """Dtypes of what an instruction for products of bytes multiplies."""
 
     def match(self, node: Node, match: Match) -> Failure | None:
         if not isinstance(node, e.Call) or not isinstance(node.op, Operator):
             return Failure("the expression is a call of an operator", lambda: brief(node))
-        packed = (node.op.tiled if self.tiles else node.op.packed)(self.lanes, *node.args)
+        op = node.op
+        packed = op.tiled(self.lanes, *node.args) if self.tiles else op.packed(self.lanes, *node.args, dot=self.dot)
         if packed is None:
             return Failure(TILED if self.tiles else LANES, node.op.name)
         if isinstance(packed, Failure):
@@ -81,8 +84,11 @@ def bias_before_squeeze(m: Match) -> Any:
     return relay.call("squeeze", e.Call(m["last"].op, (m["wide"], m["bias"])), axis=m["cut"].op.axis)
 
 
-def pack_rules(lanes: int, winograd: bool = False) -> list[Rule]:
-    """The rules for blocks of `lanes` channels; `winograd`: with the one that takes tiles where they are faster."""
+def pack_rules(lanes: int, winograd: bool = False, dot: tuple[str, str] | None = None) -> list[Rule]:
+    """The rules for blocks of `lanes` channels; `winograd`: with the one that takes tiles where they are faster.
+
+    `dot`: what an instruction for products of bytes multiplies, where the target has one.
+    """
     table = RuleTable("PackWeights")
 
     @table.rule("winograd", Packable(lanes, tiles=True))
@@ -90,7 +96,7 @@ def pack_rules(lanes: int, winograd: bool = False) -> list[Rule]:
         """A convolution of many channels takes fewer multiplications by Winograd's minimal filtering."""
         return m["packed"]
 
-    @table.rule("pack-weights", Packable(lanes))
+    @table.rule("pack-weights", Packable(lanes, dot=dot))
     def pack_weights(m: Match) -> Any:
         """A convolution or product reads its weights in blocks of output channels."""
         return m["packed"]
@@ -108,5 +114,7 @@ def PackWeights(
     """
     if func.is_primitive:
         return func
-    chosen = lanes or (Target.current(allow_none=True) or Target("llvm")).lanes
-    return apply_rules(func, pack_rules(chosen, winograd and ctx.opt_level >= 3), mod)
+    target = Target.current(allow_none=True) or Target("llvm")
+    chosen = lanes or target.lanes
+    dot = target.dot_dtypes if chosen == target.lanes else None
+    return apply_rules(func, pack_rules(chosen, winograd and ctx.opt_level >= 3, dot), mod)

@@ -20,9 +20,12 @@ from .shapes import Machine, extent, iterations, of_kind, site_of
 from .tiles import accumulate, loops_of_pictures, output_of
 
 
-def packed(schedule: Schedule, anchor: str, machine: Machine, blocks: int, columns: int, depthwise: bool) -> None:
+def packed(
+    schedule: Schedule, anchor: str, machine: Machine, blocks: int, columns: int, depthwise: bool, dot: str = ""
+) -> None:
     """Schedule conv2d or depthwise conv2d over [n, o/lanes, y, x, lanes], in tiles of blocks of channels times columns.
 
+    `dot`: the tensor intrinsic that computes the last spatial and the last reduction iterator.
     Raises `ScheduleError` where the anchor or its output have other axes.
     """
     output = output_of(schedule, anchor)
@@ -49,9 +52,10 @@ def packed(schedule: Schedule, anchor: str, machine: Machine, blocks: int, colum
     outer = schedule.fuse(batch, channel_outer, row)
     if iterations(site) >= 65536:
         schedule.parallel(outer)
-    last = reduced[-1] if reduced else 1
+    own = reduced[:-1] if dot else reduced
+    last = own[-1] if own else 1
     unroll = 9 if depthwise else min(last, 3)
-    accumulate(schedule, schedule.get_block(anchor), column_outer, 4, reduce_unroll=unroll, inside=1)
+    accumulate(schedule, schedule.get_block(anchor), column_outer, 4, reduce_unroll=unroll, inside=1, dot=dot)
     if last_channel:
         _, inside[-1] = schedule.split(channel_inner, factors=[None, lanes])
     schedule.vectorize(inside[-1])

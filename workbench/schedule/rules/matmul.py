@@ -18,9 +18,14 @@ from .shapes import Machine, extent, iterations, of_kind, site_of, unit_stride
 from .tiles import accumulate, output_of
 
 
-def product(schedule: Schedule, anchor: str, machine: Machine, vectors: int, height: int, lanes: int) -> None:
+def product(
+    schedule: Schedule, anchor: str, machine: Machine, vectors: int, height: int, lanes: int, dot: str = ""
+) -> None:
     """Schedule a product whose columns are contiguous in its second operand, or packed in blocks of `lanes`: in tiles
-    of `height` rows times vectors of `lanes` columns."""
+    of `height` rows times vectors of `lanes` columns.
+
+    `dot`: the tensor intrinsic that computes a vector of columns times the last reduction iterator.
+    """
     output = output_of(schedule, anchor)
     site = site_of(schedule, anchor)
     spatial = of_kind(site.block.iter_vars, t.IterKind.SPATIAL)
@@ -29,7 +34,7 @@ def product(schedule: Schedule, anchor: str, machine: Machine, vectors: int, hei
     packed = len(spatial) == len(out_site.block.iter_vars) + 1
     column = site.block.iter_vars[spatial[-1]]
     require(
-        all(size is not None for size in sizes) and unit_stride(site, column) and len(out_site.loops) >= 1,
+        all(size is not None for size in sizes) and (dot or unit_stride(site, column)) and len(out_site.loops) >= 1,
         "E-RULE-SHAPE",
         f"{anchor} has no contiguous columns of known extent",
         found="symbolic extents, or columns that are apart in memory",
@@ -37,14 +42,21 @@ def product(schedule: Schedule, anchor: str, machine: Machine, vectors: int, hei
         fix="schedule block by block, or pack the weight",
     )
     loops = schedule.get_loops(output)
-    tiled(schedule, site, loops, height, vectors * lanes, lanes, packed)
+    tiled(schedule, site, loops, height, vectors * lanes, lanes, packed, dot)
     for other in tuple(schedule.state.tree.leaves):
         if other.name not in (anchor, output.target, f"{anchor}_init"):
             block_by_itself(schedule, other.name, machine)
 
 
 def tiled(
-    schedule: Schedule, site: BlockSite, loops: list[LoopRV], height: int, width: int, lanes: int, packed: bool
+    schedule: Schedule,
+    site: BlockSite,
+    loops: list[LoopRV],
+    height: int,
+    width: int,
+    lanes: int,
+    packed: bool,
+    dot: str = "",
 ) -> None:
     """Tile the consumer's last two loops, parallel tiles, accumulate the product in each."""
     column_outer, column_inner = schedule.split(loops[-1], factors=[None, width])
@@ -64,7 +76,7 @@ def tiled(
     _, vector = schedule.split(column_inner, factors=[None, lanes])
     block = schedule.get_block(site.name)
     if packed:
-        accumulate(schedule, block, tile, of_kind(site.block.iter_vars, t.IterKind.SPATIAL)[-1])
+        accumulate(schedule, block, tile, of_kind(site.block.iter_vars, t.IterKind.SPATIAL)[-1], dot=dot)
     else:
         _accumulate_plain(schedule, site, tile, lanes)
     schedule.vectorize(vector)

@@ -63,13 +63,20 @@ def _in_step(schedule: Schedule, anchor: str, output: BlockRV) -> bool:
 
 
 def accumulate(
-    schedule: Schedule, block: BlockRV, at: LoopRV, vector: int, reduce_unroll: int = 1, inside: int | None = None
+    schedule: Schedule,
+    block: BlockRV,
+    at: LoopRV,
+    vector: int,
+    reduce_unroll: int = 1,
+    inside: int | None = None,
+    dot: str = "",
 ) -> None:
     """Compute the reduction at a loop of its consumer: reduction loops outside, the tile unrolled, vectors inside.
 
     `vector` is the number of the iterator that becomes vectors, `inside` that of the one whose loop is next to it:
     a number is then broadcast once for all its vectors, which stay in registers, and is not needed any more.
     Reduction loops whose extents multiply to at most `reduce_unroll` are unrolled, innermost first.
+    `dot`: a tensor intrinsic computes the vector's loop and the last reduction loop, which is inside it then.
     """
     schedule.compute_at(block, at, preserve_unit_loops=True)
     site = site_of(schedule, block.target)
@@ -79,8 +86,10 @@ def accumulate(
     if inside is not None:
         tile.append(tile.pop(tile.index(own[inside])))
     reduced = [own[number] for number, item in enumerate(items) if item.kind is t.IterKind.REDUCE]
-    schedule.reorder(*reduced, *tile, own[vector])
-    schedule.vectorize(own[vector])
+    part = [reduced.pop()] if dot else []
+    schedule.reorder(*reduced, *tile, own[vector], *part)
+    if not dot:
+        schedule.vectorize(own[vector])
     budget = reduce_unroll
     for loop in tile:
         schedule.unroll(loop)
@@ -90,4 +99,7 @@ def accumulate(
             break
         budget //= max(size, 1)
         schedule.unroll(loop)
-    schedule.decompose_reduction(block, reduced[0])
+    init = schedule.decompose_reduction(block, reduced[0])
+    if dot:
+        schedule.vectorize(schedule.get_loops(init)[-1])
+        schedule.tensorize(own[vector], dot)
