@@ -11,10 +11,12 @@ import pytest
 
 import workbench as wb
 from tests.driver.programs import EIGHT_LANES, INPUT, onnxruntime_outputs, wide_inputs, wide_model
-from workbench import relay
+from workbench import relay, te
 from workbench.core.errors import WorkbenchError
 from workbench.driver.session import Session
+from workbench.relay.ir.operator import OPERATORS, operator
 from workbench.relay.transform import PassContext
+from workbench.topi.nn_conv import Conv2D
 
 CONVOLUTION = "fused_nn_conv2d"
 
@@ -173,13 +175,137 @@ def test_what_cannot_be_chosen_is_refused_and_nothing_is_lost() -> None:
     assert refused(session, name, "conv2d.pixels").code == "E-CHOICE-REFUSED"
     assert refused(session, name, "conv2d.blocks", columns=5).code == "E-CHOICE-CONFIG"
     assert refused(session, name, "conv2d.blocks", lanes=8).code == "E-CHOICE-CONFIG"
-    assert refused(session, name, columns=2).code == "E-CHOICE-UNKNOWN"
     assert len(session.branches) == branches
     x = relay.var("x", shape=(4, 4))
     plain = wb.open(relay.Function([x], relay.add(x, x)))
     for ask in (plain.candidates, plain.choose):
         with pytest.raises(WorkbenchError, match="no operator of this kernel"):
             ask(plain.kernels[0], *(["add.plain"] if ask == plain.choose else []))
+
+
+NO_NAMES = (["conv2d.blocks"], np.array(["conv2d.blocks"] * 2), {}, None, 0, 10**5000, object())
+
+
+@pytest.mark.parametrize("asked", NO_NAMES, ids=type)
+def test_what_is_no_name_is_refused(asked: Any) -> None:
+    session = opened()
+    error = refused(session, kernel(session), asked)
+    assert error.code == "E-CHOICE-UNKNOWN" and type(asked).__name__ in error.found
+
+
+def test_a_refusal_is_short_whatever_was_asked() -> None:
+    session = opened()
+    name = kernel(session)
+    assert len(str(refused(session, name, "x" * 100_000))) < 2000
+    assert "bits" in refused(session, name, "conv2d.blocks", columns=10**5000).found
+    assert len(str(refused(session, name, "conv2d.blocks", columns="y" * 100_000))) < 2000
+
+
+def test_an_implementation_is_named_by_itself_and_numbers_by_what_counts_as_one() -> None:
+    session = opened()
+    name = kernel(session)
+    plan = session.choose(name, "conv2d.blocks", columns=2).plan
+    blocks = session.candidates(name)[0]
+    for one in (blocks, blocks.implementation, blocks.choice, "conv2d.blocks"):
+        assert session.choose(name, one, columns=np.int64(2)).plan == plan
+    assert session.choose(name, columns=2).plan == plan, "numbers alone are of what computes it now"
+
+
+# --- kernels of several calls -------------------------------------------------------------------------------------
+
+
+def twins(second: dict[str, Any] | None = None) -> relay.Function:
+    """Two equal convolutions that share a kernel, or with other attributes of the second."""
+    random = np.random.default_rng(0)
+    weight = relay.const(random.standard_normal((16, 16, 3, 3)).astype(np.float32) / 8)
+    body = relay.var(INPUT, shape=(1, 16, 14, 14))
+    for attributes in ({"padding": 1}, second or {"padding": 1}):
+        body = relay.nn.relu(relay.nn.conv2d(body, weight, **attributes))
+    return relay.Function([relay.analysis.free_vars(body)[0]], body)
+
+
+def parted() -> tuple[Session, list[str]]:
+    """A choice for a kernel of two calls, one of which has a kernel of its own after an edit above."""
+    with PassContext(opt_level=2):
+        session = wb.open(twins(), target=EIGHT_LANES)
+    chosen = session.choose(kernel(session), "conv2d.blocks", columns=2)
+    text = chosen["Import"].script()
+    line = [line for line in text.splitlines() if "conv2d" in line][-1]
+    other = line.replace("padding=(1, 1, 1, 1)", "padding=(2, 2, 2, 2), dilation=(2, 2)")
+    edited = chosen.edit(relay=text.replace(line, other), at="Import")
+    names = [name for name in edited.kernels if "conv2d" in name]
+    assert len(names) == 2 and all(by_hand(edited, name) for name in names)
+    return edited, names
+
+
+def by_hand(session: Session, name: str) -> bool:
+    taken = session.candidates(name).taken
+    return taken is not None and taken.by_hand and taken.config.get("columns") == 2
+
+
+@pytest.mark.parametrize("choice", [(), ("conv2d.plain",)])
+def test_another_choice_for_one_of_two_kernels_leaves_the_other(choice: tuple[str, ...]) -> None:
+    edited, names = parted()
+    changed = edited.choose(names[0], *choice)
+    assert not by_hand(changed, names[0]) and by_hand(changed, names[1])
+
+
+# --- kernels that are edited --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stage", ["conv2d", "mine"])
+def test_a_kernel_edited_after_it_was_chosen_computes_what_was_written(stage: str) -> None:
+    session = opened()
+    name = kernel(session)
+    chosen = session.choose(name, "conv2d.blocks", columns=2)
+    data, weight, result = chosen.step("Lower").stage.kernels(chosen.target)[name].func.params
+    x, w = (te.placeholder(shaped(one), name=text) for one, text in ((data, "x"), (weight, "w")))
+    big = te.compute((1, 16, 16, 16), lambda n, c, i, j: te.if_then_else(
+        te.all(i >= 1, i < 15, j >= 1, j < 15), x[n, c, i - 1, j - 1], 0.0), name="pad")  # fmt: skip
+    axes = [te.reduce_axis((0, extent), name=text) for extent, text in ((16, "rc"), (3, "rh"), (3, "rw"))]
+    c, i, j = (axis.var for axis in axes)
+    sums = te.compute(shaped(result), lambda n, o, y, z: te.sum(
+        big[n, c, y + i, z + j] * w[te.floordiv(o, 8), c, i, j, te.floormod(o, 8)], axis=axes), name=stage)  # fmt: skip
+    last = te.compute(
+        shaped(result), lambda *at: te.if_then_else(sums(*at) > 0.0, sums(*at), 0.0) * 2.0, name="doubled"
+    )
+    edited = chosen.edit(te={name: [x, w, last]})
+    plain = session.edit(te={name: [x, w, last]})
+    np.testing.assert_allclose(output(edited), output(plain), rtol=1e-4, atol=1e-4)
+
+
+def shaped(buffer: Any) -> tuple[int, ...]:
+    return tuple(extent.value for extent in buffer.shape)
+
+
+# --- operators of users -------------------------------------------------------------------------------------------
+
+
+def test_what_is_derived_from_an_operator_computes_what_it_says() -> None:
+    @operator("test.twice_conv2d")
+    class Twice(Conv2D):
+        """Twice the convolution."""
+
+        examples = ()
+
+        def compute(self, data: Any, weight: Any) -> Any:
+            once = Conv2D.compute(self, data, weight)
+            return te.compute(once.shape, lambda *i: once(*i) * 2.0, name="twice")
+
+        def reference(self, data: Any, weight: Any) -> Any:
+            return 2 * Conv2D.reference(self, data, weight)
+
+    try:
+        random = np.random.default_rng(0)
+        given, taps = (random.standard_normal(shape).astype(np.float32) for shape in ((1, 8, 9, 9), (16, 8, 1, 1)))
+        x = relay.var(INPUT, shape=given.shape)
+        with PassContext(opt_level=2):
+            made = relay.op.call("test.twice_conv2d", x, relay.const(taps))
+            session = wb.open(relay.Function([x], made), target=EIGHT_LANES)
+        found = next(iter(session.run({INPUT: given}).values()))
+        np.testing.assert_allclose(found, Twice().reference(given, taps), rtol=1e-4, atol=1e-4)
+    finally:
+        OPERATORS.remove("test.twice_conv2d")
 
 
 def test_a_loop_program_has_no_candidates() -> None:

@@ -38,6 +38,12 @@ TAKEN = {
     "one tap": (layer(64, 56, 1), "conv2d.pixels"),
     "one tap, channels last": (layer(64, 56, 1, data_layout="NHWC"), "conv2d.blocks"),
     "one tap of few pixels": (layer(64, 3, 1), "conv2d.blocks"),
+    **{
+        f"one tap of one place, blocks of {lanes}": (
+            workload(Conv2D(kernel_layout=f"OIHW{lanes}o"), (1, 512, 1, 1), (64 // lanes, 512, 1, 1, lanes),
+                     target=target), "conv2d.blocks")
+        for lanes, target in ((4, Target("llvm -mcpu=cortex-a72 -mtriple=aarch64-linux-gnu")), (8, NARROW), (16, WIDE))
+    },
     "a weight as it is written": (workload(Conv2D(), (1, 8, 9, 9), (16, 8, 3, 3)), "conv2d.plain"),
     "data in blocks": (workload(Conv2D(data_layout="NCHW4c"), (1, 2, 5, 5, 4), (8, 8, 3, 3)), "conv2d.plain"),
     "data and weight in blocks": (layer(16, 9, 3, data_layout="NCHW8c"), "conv2d.blocks"),
@@ -48,12 +54,18 @@ TAKEN = {
     "data in blocks, depthwise": (workload(Conv2D(data_layout="NCHW8c", kernel_layout="OIHW8o", groups=16),
                                            (1, 2, 5, 5, 8), (2, 1, 3, 3, 8)), "conv2d.blocks"),
     "depthwise": (workload(Conv2D(groups=8, channels=8), (1, 8, 9, 9), (8, 1, 3, 3)), "conv2d.rows"),
+    "data in blocks, several outputs of each": (
+        workload(Conv2D(data_layout="NCHW8c", kernel_layout="OIHW8o", groups=8, channels=16), (1, 1, 5, 5, 8),
+                 (2, 1, 3, 3, 8)), "conv2d.plain",
+    ),
     "depthwise in blocks": (
         workload(Conv2D(groups=8, kernel_layout="OIHW8o"), (1, 8, 9, 9), (1, 1, 3, 3, 8)), "conv2d.blocks",
     ),
     "groups": (workload(Conv2D(groups=2), (1, 8, 9, 9), (8, 4, 3, 3)), "conv2d.plain"),
     "winograd": (workload(WinogradConv2D(tile_size=2, kernel_layout="HWOI8o"), (1, 8, 8, 8), (4, 4, 2, 8, 8)),
                  "winograd.tiles"),
+    "winograd, blocks of one": (workload(WinogradConv2D(tile_size=2, kernel_layout="HWOI1o"), (1, 8, 8, 8),
+                                         (4, 4, 16, 8, 1)), "winograd.plain"),
     "winograd, odd channels": (workload(WinogradConv2D(tile_size=2, kernel_layout="HWOI8o"), (1, 3, 8, 8),
                                         (4, 4, 2, 3, 8)), "winograd.plain"),
     "a product": (workload(MatMul(), (32, 64), (64, 32)), "product.tiles"),
@@ -61,6 +73,7 @@ TAKEN = {
     "columns a row apart": (workload(Dense(), (4, 64), (32, 64)), "product.plain"),
     "stacks": (workload(BatchMatMul(transpose_b=False), (2, 6, 5), (2, 5, 32)), "product.tiles"),
     "rows": (workload(Softmax(), (4, 10)), "softmax.rows"),
+    "one row without an axis of its own": (workload(Softmax(), (10,)), "softmax.plain"),
     "columns": (workload(Softmax(axis=0), (4, 10)), "softmax.plain"),
     "symbolic rows": (workload(Softmax(), (Var("n"), 10)), "softmax.rows"),
     "symbolic pictures": (workload(Conv2D(kernel_layout="OIHW8o"), (Var("n"), 8, 9, 9), (2, 8, 3, 3, 8)),

@@ -30,7 +30,7 @@ from ..tir.by_hand import note_by_hand
 from ..tir.nodes import PrimFunc
 from ..tir.transforms.pipeline import CHECKED_PIPELINE
 from . import reattach
-from .anchors import located
+from .anchors import anchor, located
 from .contents import Contents, OfTheMoment
 from .history import Action, Stage, key_of
 from .native import compile_stage
@@ -176,6 +176,8 @@ class _Around:
                     if workload is None:
                         raise no_choice(name)
                     made[kernels[name].fingerprint] = choice_by_hand(workload, one.implementation, dict(one.config))
+                    own = replace(one, at=anchor(name, stage))
+                    reports.append(Rebased(name, own, (str(one),), part=part))
                 except WorkbenchError as error:
                     dropped = Dropped(f"{one} of {name}", error.message)
                     reports.append(Rebased(name, None, (), (dropped,), part=part))
@@ -305,12 +307,19 @@ def _code(trace: str) -> str:
         return json.loads(trace) if trace.startswith('"') else trace
 
 
+def _as_a_wish(kernel: Kernel) -> Choice | None:
+    return None if kernel.choice is None else replace(kernel.choice, by_hand=False)
+
+
 def _with_kernels(stage: Stage, changed: Mapping[str, Any]) -> Lowered | None:
-    """The lowered model with kernels changed before they are scheduled."""
+    """The lowered model with kernels changed before they are scheduled.
+
+    What was chosen to compute one says no more than how to schedule what is left of it.
+    """
     if stage.lowered is None or stage.schedules:
         return stage.lowered
     kernels = tuple(
-        replace(kernel, func=changed[kernel.name]) if kernel.name in changed else kernel
+        replace(kernel, func=changed[kernel.name], choice=_as_a_wish(kernel)) if kernel.name in changed else kernel
         for kernel in stage.lowered.kernels
     )
     return replace(stage.lowered, kernels=kernels)

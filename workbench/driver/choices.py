@@ -19,6 +19,7 @@ from ..lower.choosing import Candidate, candidates, choice_by_hand, no_choice
 from ..lower.implementation import Choice, Workload
 from ..lower.kernel import Kernel
 from .anchors import anchor, located
+from .history import Stage
 from .plan import ChosenBy, CompilePlan, LowerRow
 
 if TYPE_CHECKING:
@@ -66,8 +67,10 @@ def candidates_of(session: Session, kernel: str) -> Candidates:
     return Candidates(kernel, found.workload, found.choice)
 
 
-def plan_with(session: Session, kernel: str, implementation: str, config: Mapping[str, Any]) -> CompilePlan:
-    """The session's plan with a choice for a kernel; without one where no `implementation` is named.
+def plan_with(session: Session, kernel: str, implementation: Any, config: Mapping[str, Any]) -> CompilePlan:
+    """The session's plan with a choice for a kernel; without one where neither `implementation` nor numbers are given.
+
+    `implementation`: a name, an `Implementation` or a `Candidate`; numbers without one are of what computes it now.
 
     Raises `WorkbenchError` for a kernel that is not there, for what cannot compute it, and where what is fused around
     the operator does not fit.
@@ -75,13 +78,16 @@ def plan_with(session: Session, kernel: str, implementation: str, config: Mappin
     found = _kernel(session, kernel)
     index, row = session.plan.lower_row()
     stage = session.step(index).stage
-    kept = tuple(one for one in row.choices if kernel not in located(one.at, stage)[0])
-    if not implementation and not config:
+    kept = tuple(part for one in row.choices for part in _without(one, kernel, stage))
+    if isinstance(implementation, str) and not implementation and not config:
         return session.plan.with_row(index, LowerRow(kept))
     if found.workload is None or not candidates(found.workload):
         raise no_choice(kernel)
-    choice_by_hand(found.workload, implementation, config)
-    made = ChosenBy(anchor(kernel, stage), implementation, tuple(sorted(config.items())))
+    if isinstance(implementation, str) and not implementation and found.choice is not None:
+        implementation = found.choice.implementation.name  # numbers alone are of what computes it now
+    choice = choice_by_hand(found.workload, implementation, config)
+    numbers = tuple((name, choice.config[name]) for name in sorted(config))
+    made = ChosenBy(anchor(kernel, stage), choice.implementation.name, numbers)
     plan = session.plan.with_row(index, LowerRow((*kept, made)))
     tried = replace(session, plan=plan, is_branch=False)
     lowered = tried.step(index)
@@ -89,6 +95,14 @@ def plan_with(session: Session, kernel: str, implementation: str, config: Mappin
         raise lowered.error
     lowered.stage.default_schedule(lowered.stage.kernels(plan.target)[kernel])  # raises where it does not fit
     return plan
+
+
+def _without(one: ChosenBy, kernel: str, stage: Stage) -> list[ChosenBy]:
+    """A choice without a kernel: it stays that of the others, where calls that shared a kernel have their own now."""
+    names, _ = located(one.at, stage)
+    if kernel not in names:
+        return [one]
+    return [replace(one, at=anchor(name, stage)) for name in names if name != kernel]
 
 
 def _kernel(session: Session, name: str) -> Kernel:

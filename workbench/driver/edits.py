@@ -20,7 +20,7 @@ from .anchors import anchor, located
 from .contents import Contents
 from .edit_check import require_sound
 from .history import History, Stage
-from .plan import EditRow, LowerRow, Row, ScheduleRow, TextDelta, TraceTail
+from .plan import ChosenBy, EditRow, LowerRow, Row, ScheduleRow, TextDelta, TraceTail
 from .rebase import Rebased
 from .tails import rebase_tail, trace_tail
 from .text import constants_in, is_module, parse, parse_function, texts_of
@@ -201,8 +201,8 @@ def applicable(row: Row, reports: Sequence[Rebased], stage: Stage, contents: Con
         kept = (_applicable_tails(tail, mine, stage, kernels) for tail, mine in zip(row.tails, by_part, strict=True))
         return replace(row, tails=tuple(tail for some in kept for tail in some))
     if isinstance(row, LowerRow):
-        lost = {report.part for report in reports if report.dropped}
-        return replace(row, choices=tuple(one for part, one in enumerate(row.choices) if part not in lost))
+        found = (_applicable_choices(one, mine) for one, mine in zip(row.choices, by_part, strict=True))
+        return replace(row, choices=tuple(one for some in found for one in some))
     assert isinstance(row, EditRow)
     deltas: list[TextDelta] = []
     for delta, mine in zip(row.deltas, by_part, strict=True):
@@ -215,6 +215,12 @@ def applicable(row: Row, reports: Sequence[Rebased], stage: Stage, contents: Con
                 after = contents.text_of(report.name, report.result)
                 deltas.append(TextDelta(anchor(report.name, stage), before, after))
     return replace(row, deltas=tuple(deltas)) if deltas else None
+
+
+def _applicable_choices(one: ChosenBy, reports: Sequence[Rebased]) -> list[ChosenBy]:
+    if not any(report.dropped for report in reports):
+        return [one]
+    return [report.result for report in reports if report.applied]
 
 
 def _applicable_tails(

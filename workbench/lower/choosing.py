@@ -13,12 +13,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
+from operator import index
+from typing import Any
 
 from ..core.errors import WorkbenchError, nearest
 from ..core.node import FrozenMap
 from ..core.rewrite import Failure
 from .implementation import Choice, Config, Implementation, Workload
-from .implementations.table import FAMILIES
+from .implementations.table import FAMILIES, READ_OF
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,7 @@ def choice_by_hand(workload: Workload, name: str, config: Config) -> Choice:
     """
     known = {one.name: one for one in _of(workload)}
     where = str(workload)
+    name = _named(name)
     if name not in known:
         raise WorkbenchError(
             "E-CHOICE-UNKNOWN", f"no implementation {name!r} computes {workload.operator.name}", where=where,
@@ -73,7 +76,7 @@ def choice_by_hand(workload: Workload, name: str, config: Config) -> Choice:
             found=refusal.found, expected=refusal.clause,
         )  # fmt: skip
     every = list(known[name].costs(workload))
-    _require_numbers(name, config, [one for one, _ in every], where)
+    config = _numbers_of(name, config, [one for one, _ in every], where)
     agreeing = [(cycles, one) for one, cycles in every if all(one[key] == value for key, value in config.items())]
     if not agreeing:
         raise WorkbenchError(
@@ -91,20 +94,56 @@ def no_choice(kernel: str) -> WorkbenchError:
     )  # fmt: skip
 
 
-def _require_numbers(name: str, config: Config, every: list[Config], where: str) -> None:
-    """Refuse names that the implementation leaves not open, and values that no config of it has."""
-    for key, value in config.items():
+def _named(given: Any) -> str:
+    """The name of an implementation, which may be given itself, or as one of `candidates`."""
+    given = given.implementation if isinstance(given, (Candidate, Choice)) else given
+    name = given.name if isinstance(given, Implementation) else given
+    if not isinstance(name, str):
+        raise WorkbenchError(
+            "E-CHOICE-UNKNOWN", "an implementation is chosen by its name", found=type(given).__name__,
+            expected="a name of session.candidates(kernel)",
+        )  # fmt: skip
+    return name[:100]
+
+
+def _whole(value: Any) -> int | None:
+    """A number of a config as int; None for what is none."""
+    if isinstance(value, bool):
+        return None
+    try:
+        return index(value)
+    except TypeError:
+        return None
+
+
+def _numbers_of(name: str, config: Config, every: list[Config], where: str) -> Config:
+    """The numbers given, as ints.
+
+    Refuses names that the implementation does not leave open, and values that no config of it has.
+    """
+    made: dict[str, int] = {}
+    for key, given in config.items():
+        value = _whole(given)
         values = sorted({one[key] for one in every if key in one})
         if not values:
             raise WorkbenchError(
                 "E-CHOICE-CONFIG", f"{name} leaves no {key!r} open", where=where,
                 expected=", ".join(every[0]) or "no numbers", fix=nearest(key, every[0]),
             )  # fmt: skip
-        if type(value) is not int or value not in values:
+        if value is None or value not in values:
             raise WorkbenchError(
-                "E-CHOICE-CONFIG", f"{key} of {name} cannot be that", where=where, found=repr(value)[:80],
+                "E-CHOICE-CONFIG", f"{key} of {name} cannot be that", where=where, found=_brief(given),
                 expected=", ".join(map(str, values)),
             )  # fmt: skip
+        made[key] = value
+    return made
+
+
+def _brief(value: Any) -> str:
+    """A value in a few letters, whatever it is."""
+    if isinstance(value, int) and abs(value) >= 10**20:
+        return f"a number of {value.bit_length()} bits"
+    return repr(value)[:80]
 
 
 def _numbers(config: Config) -> str:
@@ -121,4 +160,18 @@ def _candidate(implementation: Implementation, workload: Workload) -> Candidate:
 
 
 def _of(workload: Workload) -> tuple[Implementation, ...]:
-    return FAMILIES.get(type(workload.operator).family, ())
+    """The implementations of an operator's family.
+
+    Only of one whose own class names it: what is derived from that class may compute something else.  Raises
+    `WorkbenchError` E-CHOICE-FAMILY for an operator that does not tell what implementations of its family read.
+    """
+    kind = type(workload.operator)
+    family = vars(kind).get("family", "")
+    missing = [name for name in READ_OF.get(family, ()) if not hasattr(kind, name)]
+    if missing:
+        raise WorkbenchError(
+            "E-CHOICE-FAMILY", f"{kind.name} is of the family {family!r} and lacks what is asked of it",
+            found=f"no {' and no '.join(missing)}", expected=", ".join(READ_OF[family]),
+            fix="write the method, or leave `family` away: its loops are as `compute` has them then",
+        )  # fmt: skip
+    return FAMILIES.get(family, ())

@@ -133,7 +133,9 @@ def _kernel_piece(checker: Checker, small: SmallKernel, index: int, form: int, w
     arrays |= {f"dtype{place}": np.array(str(array.dtype)) for place, array in enumerate(small.outputs(index))}
     before = small.session.step(max(position - 1, 0)).stage.module
     after = small.session.step(position).stage.module
+    call = _call(step)
     if kind == "lower":
+        call = _choices(small.session), ""
         texts = script(before), _kernel_text(after, small.kernel)
         arrays |= {key: tensor.numpy() for key, tensor in constants_in(before).items()}
     elif kind == "native":
@@ -142,9 +144,18 @@ def _kernel_piece(checker: Checker, small: SmallKernel, index: int, form: int, w
     else:
         texts = _kernel_text(before, small.kernel), _kernel_text(after, small.kernel)
     return Piece(
-        label, what, kind, *texts, *_call(step), step.action.kind == "edit", small.kernel, str(checker.session.target),
+        label, what, kind, *texts, *call, step.action.kind == "edit", small.kernel, str(checker.session.target),
         checker.tolerance, arrays,
     )  # fmt: skip
+
+
+def _choices(session: Any) -> str:
+    """What makes the session's choices of implementations of one that has made none."""
+    _, row = session.plan.lower_row()
+    return "".join(
+        f".choose({', '.join([repr(one.at.name), repr(one.implementation), *(f'{k}={v}' for k, v in one.config)])})"
+        for one in row.choices
+    )
 
 
 def _kernel_text(module: IRModule, kernel: str) -> str:

@@ -23,13 +23,16 @@ from ...core.errors import WorkbenchError
 from ...core.module import IRModule
 from ...core.node import FrozenMap, rewrite
 from ...core.transform import PASSES
+from ...lower.choosing import choice_by_hand
+from ...lower.implementation import Choice
+from ...lower.kernel import Kernel
 from ...relay.ir import expr as r
 from ...relay.ir.operator import Operator
 from ...relay.ir.types import TensorType, TupleType, Type
 from ..actions import import_action
 from ..anchors import located
 from ..history import History
-from ..plan import Anchor, EditRow, LowerRow, ProgramRef, Row, ScheduleRow, TextDelta
+from ..plan import Anchor, ChosenBy, EditRow, LowerRow, ProgramRef, Row, ScheduleRow, TextDelta
 from .entry import Meaning
 from .whole import too_large
 
@@ -247,12 +250,25 @@ def _alone(session: Session, kernel: str, module: IRModule) -> tuple[Session, in
             mine = (tail for tail in row.tails if kernel in located(tail.at, stage)[0])
             rows[place] = replace(row, tails=tuple(replace(tail, at=at) for tail in mine))
         elif isinstance(row, LowerRow):
-            stage = session.step(index).stage
-            own = (choice for choice in row.choices if kernel in located(choice.at, stage)[0])
-            rows[place] = replace(row, choices=tuple(replace(choice, at=at) for choice in own))
+            taken = session.step(index).stage.kernels(session.target)[kernel].choice
+            rows[place] = replace(row, choices=_chosen(at, taken, lowered.kernels[0]))
         elif isinstance(row, EditRow) and index in edits:  # on whatever comes there: the kernel is the same one
             rows[place] = replace(row, deltas=(TextDelta(at, "", edits[index]),))
     return replace(made, plan=replace(plan, rows=tuple(rows))), first
+
+
+def _chosen(at: Anchor, taken: Choice | None, small: Kernel) -> tuple[ChosenBy, ...]:
+    """What computes a kernel, for a smaller problem: with the same numbers where it has them there, else its best."""
+    if taken is None or small.workload is None:
+        return ()
+    name = taken.implementation.name
+    for numbers in (dict(taken.config), {}):
+        try:
+            choice_by_hand(small.workload, name, numbers)
+        except WorkbenchError:
+            continue
+        return (ChosenBy(at, name, tuple(sorted(numbers.items()))),)
+    return ()
 
 
 def _by_hand(row: Row) -> dict[str, Any]:

@@ -27,7 +27,7 @@ class Piece:
     before: str
     after: str
     call: str
-    """The expression that runs the step on `module`; empty where it has no name."""
+    """The expression that runs the step on `module`; empty where it has no name.  Of lowering: what chooses, if any."""
     home: str
     """The module whose import makes that name known; empty where it is the workbench's."""
     edit: bool = False
@@ -188,8 +188,8 @@ def test_<<name>>_keeps_the_numbers() -> None:
     from workbench.driver.numerics.piece import named, outputs_of
 
     graph = PASSES["InferType"]()(parse(BEFORE, CONSTANTS))
-    kernels = wb.open(graph, passes=["InferType"])["Lower"].after
-    compare(run(kernels), outputs_of(graph, named(graph, INPUTS)))
+    session = wb.open(graph, passes=["InferType"], target="<<target>>")<<call>>
+    compare(run(session["Lower"].after), outputs_of(graph, named(graph, INPUTS)))
 """
 )
 

@@ -13,6 +13,7 @@ from ...topi import conv_times
 from ...topi import layout as layouts
 from ...topi.compute_conv import conv2d_blocks, conv2d_pixels
 from ..implementation import Config, Implementation, Workload, static
+from . import plain
 from .register_tiles import Tile, channel_tiles, pixel_tiles
 
 TASKS: Final = 32
@@ -41,9 +42,10 @@ class Blocks(Implementation):
         width = filled_width(g.out_width)
         pointwise = op.data_layout[-1] not in "Cc" and g.kernel == (1, 1)
         panel = 4 * block * inner * g.kernel[0] * g.kernel[1]
-        blocks = 1 if alone else -(-g.out_channels // block)
-        every = list(channel_tiles(workload.machine, blocks, width, panel, pointwise))
-        base = _depthwise(workload) if alone else conv_times.blocks(op, g, block)
+        vector = vector_of(workload)
+        blocks = 1 if alone else _blocks_of_a_group(op, g, block)
+        every = list(channel_tiles(workload.machine, blocks, width, panel, pointwise, -(-block // vector)))
+        base = _depthwise(workload) if alone else conv_times.blocks(op, g, min(block, vector))
         for tile in every:
             yield {"blocks": tile.vectors, "columns": tile.rows, "width": width}, base * _relative(tile, every)
 
@@ -123,6 +125,31 @@ class Rows(Implementation):
         depthwise.rows(schedule, block, workload.machine, config["rows"], config["lanes"])
 
 
+class Plain(plain.Plain):
+    """The operator's own expression, whose weights come from beyond the caches as those in blocks do."""
+
+    def __init__(self) -> None:
+        super().__init__("conv2d")
+
+    def costs(self, workload: Workload) -> Iterator[tuple[Config, float]]:
+        if static(workload) is not None:
+            yield from super().costs(workload)
+        else:
+            yield {}, conv_times.plain(workload.operator, _geometry(workload), vector_of(workload))
+
+
+def vector_of(workload: Workload) -> int:
+    """Numbers of a vector of sums."""
+    kind: Any = workload.operator.infer(*workload.types)
+    return max(1, workload.machine.lanes * 4 // max(kind.dtype.bytes, 4))
+
+
+def _blocks_of_a_group(op: Any, geometry: Any, block: int) -> int:
+    """Blocks of output channels that read the same input channels."""
+    each = geometry.out_channels // op.groups
+    return -(-each // block) if op.groups == 1 or each % block == 0 else 1
+
+
 def filled_width(width: int) -> int:
     """A width filled up so that tiles divide it: to a multiple of 8, 7, 6, 5 or 4, whichever fills up least."""
     return width if width <= 8 else min(-(-width // tile) * tile for tile in (8, 7, 6, 5, 4))
@@ -160,8 +187,10 @@ def _in_blocks(workload: Workload) -> Failure | None:
     block, data = layouts.parse(op.kernel_layout).factors["O"], layouts.parse(op.data_layout).factors
     if data and data != {"C": block}:
         return Failure(f"the data are in no blocks, or in those of the weight, of {block} channels", op.data_layout)
-    if data and op.groups > 1 and not is_depthwise(workload):
-        return Failure("data in blocks are of one group of channels, or of one for each", f"{op.groups} groups")
+    outputs = _geometry(workload).out_channels
+    if data and op.groups > 1 and not (is_depthwise(workload) and op.groups == outputs):
+        found = f"{op.groups} groups, {outputs} outputs"
+        return Failure("data in blocks are of one group of channels, or of one for each output", found)
     if op.out_layout not in ("", op.data_layout):
         return Failure(f"the result lies as {op.data_layout}", op.out_layout)
     return None

@@ -31,7 +31,7 @@ class Tiles(Implementation):
         of, machine = _extents(workload), workload.machine
         columns = -(-of.columns // of.block) * of.block if of.block else of.columns
         lanes = of.block or min(machine.lanes, largest_power(columns))
-        best = of.batch * of.rows * of.columns * of.inner / (2 * machine.lanes) / SHARE
+        best = of.batch * of.rows * of.columns * of.inner / (2 * min(lanes, machine.lanes)) / SHARE
         for tile in product_tiles(machine, of.rows, columns, lanes, of.inner):
             yield {"vectors": tile.vectors, "rows": tile.rows, "lanes": lanes}, best * tile.time
 

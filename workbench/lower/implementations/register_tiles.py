@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import gcd
 from typing import Final, NamedTuple
 
 from ...schedule.rules.shapes import Machine, divisors
@@ -57,18 +58,21 @@ def tile_time(machine: Machine, vectors: int, rows: int, streamed: bool, scatter
     return max(1.0, IN_FLIGHT / together, loads, stream, apart) + 0.1 * (loads + stream + apart)
 
 
-def channel_tiles(machine: Machine, blocks: int, width: int, panel: int = 0, pointwise: bool = False) -> Iterator[Tile]:
+def channel_tiles(
+    machine: Machine, blocks: int, width: int, panel: int = 0, pointwise: bool = False, wide: int = 1
+) -> Iterator[Tile]:
     """Tiles of blocks of channels times columns that divide both: one block of one column where nothing else fits.
 
     `panel`: bytes of the weights of one block of channels, read once in each tile.  `pointwise`: one tap a channel,
-    so that each step reads of another picture.
+    so that each step reads of another picture.  `wide`: vectors of a block.
     """
     found = False
-    for vectors in divisors(blocks):
-        for columns in divisors(width):
-            if vectors <= MOST_BLOCKS and in_registers(machine, vectors, columns, ahead=not pointwise):
+    dividing = [columns for columns in range(1, min(width, machine.registers) + 1) if width % columns == 0]
+    for vectors in (count for count in range(1, min(blocks, MOST_BLOCKS) + 1) if blocks % count == 0):
+        for columns in dividing:
+            if in_registers(machine, vectors * wide, columns, ahead=not pointwise):
                 streamed = 2 * vectors * panel > machine.nearest
-                yield Tile(tile_time(machine, vectors, columns, streamed, pointwise), vectors, columns)
+                yield Tile(tile_time(machine, vectors * wide, columns, streamed, pointwise), vectors, columns)
                 found = True
     if not found:
         yield Tile(float(IN_FLIGHT), 1, 1)
@@ -91,7 +95,7 @@ def product_tiles(machine: Machine, rows: int, columns: int, lanes: int, inner: 
 
 def pixel_tiles(machine: Machine, block: int, pixels: int) -> Iterator[tuple[Tile, int]]:
     """Tiles of pixels times output channels, the narrowest first, each with its width in pixels."""
-    step = min(machine.lanes, block)
+    step = min(machine.lanes, block) if block & (block - 1) == 0 else gcd(machine.lanes, 2 * block)
     widths = [width for width in range(step, machine.lanes * machine.registers, step) if pixels % width == 0]
     for width in widths:
         vectors = -(-width // machine.lanes)

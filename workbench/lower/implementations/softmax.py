@@ -23,8 +23,9 @@ class Rows(Implementation):
     def why_not(self, workload: Workload) -> Failure | None:
         op: Any = workload.operator
         rank = len(op.infer(*workload.types).shape)
-        last = op.axis % rank == rank - 1
-        return None if last else Failure("it goes along the last axis", f"axis {op.axis} of {rank}")
+        if op.axis % rank != rank - 1:
+            return Failure("it goes along the last axis", f"axis {op.axis} of {rank}")
+        return None if rank > 1 else Failure("there are several rows", "one axis")
 
     def costs(self, workload: Workload) -> Iterator[tuple[Config, float]]:
         operations = workload.operator.flops(*workload.types) if workload.is_static else 0

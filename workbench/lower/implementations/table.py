@@ -8,9 +8,12 @@ from ..implementation import Implementation
 from . import conv2d, product, products_of_bytes, softmax, winograd
 from .plain import Plain
 
+READ_OF: Final = {"conv2d": ("geometry", "flops"), "winograd": ("geometry", "flops"), "product": ("extents", "flops")}
+"""By family: methods of its operators that implementations read, beside type rule and computation."""
+
 FAMILIES: Final[dict[str, tuple[Implementation, ...]]] = {
     "conv2d": (
-        conv2d.Pixels(), conv2d.Blocks(), conv2d.Rows(), products_of_bytes.ConvolutionTiles(), Plain("conv2d")
+        conv2d.Pixels(), conv2d.Blocks(), conv2d.Rows(), products_of_bytes.ConvolutionTiles(), conv2d.Plain()
     ),
     "winograd": (winograd.Tiles(), Plain("winograd")),
     "product": (product.Tiles(), products_of_bytes.ProductTiles(), Plain("product")),

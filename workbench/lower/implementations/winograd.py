@@ -28,7 +28,7 @@ class Tiles(Implementation):
         if refusal is not None:
             return refusal
         op: Any = workload.operator
-        if not layouts.parse(op.kernel_layout).factors:
+        if layouts.parse(op.kernel_layout).factors.get("O", 1) < 2:
             return Failure("the weight is in blocks of output channels, as HWOI16o", op.kernel_layout)
         channels = _geometry(workload).in_channels
         if whole_lanes(channels, workload.machine.lanes) is None:
@@ -60,11 +60,12 @@ class Tiles(Implementation):
 def rows_together(machine: Machine, tall: int, wide: int, elements: int, channels: int, outputs: int) -> int:
     """How many of `tall` rows of `wide` tiles share a loop; 0: each stage of the whole picture has its own.
 
-    By bytes that come from beyond the second cache: stages by themselves write transformed data and sums, and read
-    them again; together, the weights are read once in each turn of the loop.  `elements`: of a tile.
+    Threads share out the turns of that loop, so that there are at least two.  By bytes that come from beyond the second
+    cache: stages by themselves write transformed data and sums, and read them again; together, the weights are read
+    once in each turn.  `elements`: of a tile.
     """
     row = 4 * wide * elements * (channels + outputs)
-    fitting = [one for one in divisors(tall) if one * row <= machine.second]
+    fitting = [one for one in divisors(tall) if one * row <= machine.second and (one < tall or tall == 1)]
     if not fitting:
         return 0
     weights = 4 * elements * channels * outputs

@@ -33,14 +33,17 @@ _WISHES: Final = Wishes({"nn.conv2d": ("NHWC", "default")})
 
 
 @function_pass(opt_level=3, name="AlterOpLayout", required=["InferType"], applies_to=e.Function)
-def AlterOpLayout(func: e.Function, mod: IRModule, ctx: PassContext, *, lanes: int = 0) -> e.Function:
+def AlterOpLayout(
+    func: e.Function, mod: IRModule, ctx: PassContext, *, lanes: int = 0, winograd: bool = True
+) -> e.Function:
     """Let two-dimensional convolutions compute over data NHWC where the whole function is faster so, moves included.
 
-    `lanes`: of a vector register (0: those of the current target).
+    `lanes`: of a vector register (0: those of the current target); `winograd` as for PackWeights.
     """
     if func.is_primitive:
         return func
-    model = _Model(lanes or (Target.current(allow_none=True) or Target("llvm")).lanes)
+    tiles = winograd and ctx.opt_level >= 3
+    model = _Model(lanes or (Target.current(allow_none=True) or Target("llvm")).lanes, tiles)
     if not any(model.is_convolution(node) for node in post_order(func.body)):
         return func
     tried = Converter(_WISHES, silent=True).run(func)
@@ -52,6 +55,8 @@ class _Model:
     """Times in cycles of one core that starts two multiply-adds of `lanes` numbers in each."""
 
     lanes: int
+    winograd: bool
+    """Whether convolutions go by Winograd's tiles where these are faster (`PackWeights`)."""
 
     def is_convolution(self, node: Any) -> bool:
         return isinstance(node, e.Call) and isinstance(node.op, Operator) and node.op.name == "nn.conv2d"
@@ -76,7 +81,7 @@ class _Model:
             return 0.0  # depthwise: the same in both
         packed = op.packed(self.lanes, *call.args)
         fits = packed is not None and not isinstance(packed, Failure)
-        tiles = op.tiled(self.lanes, *call.args) if fits else None
+        tiles = op.tiled(self.lanes, *call.args) if fits and self.winograd else None
         if isinstance(tiles, e.Call):
             return conv_times.tiled(geometry, self.lanes, tiles.op.tile_size)  # pyright: ignore[reportAttributeAccessIssue]
         return conv_times.direct(op, geometry, self.lanes, fits)

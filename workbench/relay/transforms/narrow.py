@@ -1,8 +1,8 @@
 """Rule of SimplifyExpr for bytes that are widened before they are multiplied: the products read the bytes.
 
-    R.nn.conv2d(R.cast(x, "int32"), w)                  ->   R.nn.conv2d(x, w8, out_dtype="int32")
-    R.nn.conv2d(R.subtract(R.cast(x, "int32"), z), w)   ->   R.subtract(R.nn.conv2d(R.nn.pad(x, z), w8, ...), z * sum(w))
-    R.nn.dense(R.reshape(R.cast(x, "int32")), w)        ->   R.nn.dense(R.reshape(x), w8, out_dtype="int32")
+    R.nn.conv2d(R.cast(x, "int32"), w)                 ->  R.nn.conv2d(x, w8, out_dtype="int32")
+    R.nn.conv2d(R.subtract(R.cast(x, "int32"), z), w)  ->  R.subtract(R.nn.conv2d(R.nn.pad(x, z), w8, ...), z * sum(w))
+    R.nn.dense(R.reshape(R.cast(x, "int32")), w)       ->  R.nn.dense(R.reshape(x), w8, out_dtype="int32")
 
 `w` is a constant whose numbers have room in int8 (its own zero point was subtracted when constants were folded), `z`
 the zero point, one byte: what a convolution adds around the data is z then.  Sums in int32 wrap around in both forms
@@ -31,7 +31,7 @@ _BYTES = ("int8", "uint8")
 
 @dataclass(frozen=True)
 class Widened:
-    """Bytes in int32, perhaps less a zero point, perhaps reshaped: binds "bytes", and "zero", a byte, if there is one."""
+    """Bytes in int32, less a zero point or not, reshaped or not: binds "bytes", and "zero", a byte, if there is one."""
 
     def fits(self, head: Any) -> bool:
         return isinstance(head, str)
