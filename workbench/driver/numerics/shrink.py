@@ -21,7 +21,7 @@ import numpy as np
 from ...core import origin
 from ...core.errors import WorkbenchError
 from ...core.module import IRModule
-from ...core.node import FrozenMap, rewrite
+from ...core.node import FrozenMap, post_order, rewrite
 from ...core.transform import PASSES
 from ...lower.choosing import choice_by_hand
 from ...lower.implementation import Choice
@@ -29,6 +29,7 @@ from ...lower.kernel import Kernel
 from ...relay.ir import expr as r
 from ...relay.ir.operator import Operator
 from ...relay.ir.types import TensorType, TupleType, Type
+from ...topi.layout import Layout, parse
 from ..actions import import_action
 from ..anchors import located
 from ..history import History
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
 FACTORS: Final = (32, 16, 8, 4, 2)
 BLOCK: Final = 16
-"""Lanes of packed weights: channels stay multiples of it."""
+"""Where no layout tells a block: extents that are multiples of it stay so."""
 LEAST: Final = 7
 """Extents up to which nothing is divided: these are kernel sizes and strides."""
 
@@ -127,11 +128,12 @@ def _ways(function: r.Function) -> Iterator[Shorter]:
     """Ways to shorten extents, strongest first: all of them in whole vectors, all of them, those of space alone."""
     shapes = [shape for parameter in function.params for shape in _shapes(parameter.checked_type)]
     leading = {extent for shape in shapes for extent in (shape[:2] if len(shape) > 2 else shape)}
+    block = max((size for one in _layouts(function).values() for size in one.factors.values()), default=BLOCK)
 
     def blocked(extent: int, factor: int) -> int:
         if extent <= LEAST:
             return extent
-        return BLOCK * -(-extent // (BLOCK * factor)) if extent % BLOCK == 0 else -(-extent // factor)
+        return block * -(-extent // (block * factor)) if extent % block == 0 else -(-extent // factor)
 
     def plain(extent: int, factor: int) -> int:
         return extent if extent <= LEAST else -(-extent // factor)
@@ -187,7 +189,10 @@ def _shapes(found: Type) -> list[tuple[int, ...]]:
 
 def _smaller(function: r.Function, shorter: Shorter) -> r.Function:
     """The function with parameters of smaller types, attributes that name extents likewise."""
-    params = {id(p): r.Var(p.name_hint, _smaller_type(p.checked_type, shorter)) for p in function.params}
+    lies = _layouts(function)
+    params = {
+        id(p): r.Var(p.name_hint, _smaller_type(p.checked_type, shorter, lies.get(id(p)))) for p in function.params
+    }
 
     def post(node: Any) -> Any:
         if isinstance(node, r.Call) and isinstance(node.op, Operator):
@@ -198,13 +203,31 @@ def _smaller(function: r.Function, shorter: Shorter) -> r.Function:
     return r.Function(tuple(params.values()), body, None, (), FrozenMap({"Primitive": 1}))
 
 
-def _smaller_type(found: Type, shorter: Shorter) -> Type:
+def _layouts(function: r.Function) -> dict[int, Layout]:
+    """By identity of an operand: how it lies, where a layout with blocks says so."""
+    found: dict[int, Layout] = {}
+    for node in post_order(function.body):
+        if not isinstance(node, r.Call) or not isinstance(node.op, Operator):
+            continue
+        for place, name in ((0, "data_layout"), (1, "kernel_layout"), (1, "weight_layout")):
+            text = getattr(node.op, name, "")
+            if any(letter.isdigit() for letter in text) and place < len(node.args):
+                found[id(node.args[place])] = parse(text)
+    return found
+
+
+def _smaller_type(found: Type, shorter: Shorter, lies: Layout | None = None) -> Type:
     if isinstance(found, TupleType):
         return TupleType(tuple(_smaller_type(field, shorter) for field in found.fields))
     assert isinstance(found, TensorType)
     shape = found.concrete_shape
+    if lies is not None and len(lies.axes) == len(shape):  # blocks stay, there are fewer of them
+        sizes = {letter: lies.factors.get(letter, 1) for letter in lies.letters}
+        whole = {letter: shorter(shape[lies.index_of(letter)] * size) for letter, size in sizes.items()}
+        made = tuple(factor or -(-whole[letter] // sizes[letter]) for letter, factor in lies.axes)
+        return TensorType(made, found.dtype)
     made = tuple(shorter(extent) for extent in shape)
-    if len(shape) > 2 and shape[-1] == BLOCK:  # packed weights: blocks of channels, the block itself stays
+    if len(shape) > 2 and shape[-1] == BLOCK:
         made = (shorter(shape[0] * BLOCK) // BLOCK, *made[1:-1], BLOCK)
     return TensorType(made, found.dtype)
 
@@ -258,17 +281,19 @@ def _alone(session: Session, kernel: str, module: IRModule) -> tuple[Session, in
 
 
 def _chosen(at: Anchor, taken: Choice | None, small: Kernel) -> tuple[ChosenBy, ...]:
-    """What computes a kernel, for a smaller problem: with the same numbers where it has them there, else its best."""
+    """What computes a kernel, for a smaller problem: with the same numbers where it has them there, else its best.
+
+    Raises `WorkbenchError` where it cannot compute that: what is taken instead says nothing of it.
+    """
     if taken is None or small.workload is None:
         return ()
-    name = taken.implementation.name
-    for numbers in (dict(taken.config), {}):
-        try:
-            choice_by_hand(small.workload, name, numbers)
-        except WorkbenchError:
-            continue
-        return (ChosenBy(at, name, tuple(sorted(numbers.items()))),)
-    return ()
+    name, numbers = taken.implementation.name, dict(taken.config)
+    try:
+        choice_by_hand(small.workload, name, numbers)
+    except WorkbenchError:
+        choice_by_hand(small.workload, name, {})
+        numbers = {}
+    return (ChosenBy(at, name, tuple(sorted(numbers.items()))),)
 
 
 def _by_hand(row: Row) -> dict[str, Any]:
