@@ -3,7 +3,8 @@
     python -m benchmarks.choices [--kernels N] [--tiles N] [--json FILE] [NETWORK...]
 
 Of each network's distinct kernels, the slowest first: the time of what is chosen, of what was the fastest, and their
-ratio; then the geometric mean and the worst.  Candidates are measured in turn, in two rounds, the least counts.
+ratio; then the geometric mean and the worst.  Of each candidate the tiles that the model likes best are measured, and
+some of all the others, in turn, in two rounds; the least time counts.
 """
 
 from __future__ import annotations
@@ -38,8 +39,14 @@ class Found:
         return self.chosen_ms / self.best_ms
 
 
+def some(every: list[Any], tiles: int) -> list[Any]:
+    """The first `tiles`, and as many of the others, from all of them."""
+    rest = every[tiles:]
+    return every[:tiles] + rest[:: max(1, len(rest) // tiles)][:tiles]
+
+
 def schedules_of(kernel: Any, function: Any, tiles: int) -> dict[str, Any]:
-    """By choice: the schedule of the kernel made so; what is chosen first, of each candidate the cheapest `tiles`."""
+    """By choice: the schedule of the kernel made so; what is chosen first."""
     from workbench.lower.choosing import candidates, choice_by_hand
     from workbench.lower.kernel import make_kernel
     from workbench.lower.provider import default_provider
@@ -48,7 +55,7 @@ def schedules_of(kernel: Any, function: Any, tiles: int) -> dict[str, Any]:
     made = {str(kernel.choice): default_provider(kernel)}
     for one in candidates(kernel.workload):
         every = [] if one.refusal is not None else sorted(one.implementation.costs(kernel.workload), key=lambda p: p[1])
-        for config, _ in every[:tiles]:
+        for config, _ in some(every, tiles):
             choice = choice_by_hand(kernel.workload, one.implementation.name, config)
             if str(choice) in made:
                 continue
@@ -110,7 +117,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("networks", nargs="*", default=NETWORKS)
     parser.add_argument("--kernels", type=int, default=1000, help="of each network, at most")
-    parser.add_argument("--tiles", type=int, default=8, help="of each implementation, at most")
+    tiles = "of each implementation that the model likes best; and as many others"
+    parser.add_argument("--tiles", type=int, default=8, help=tiles)
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     seen: set[str] = set()
