@@ -3,12 +3,13 @@
     before:  alloc A (1 MB): alloc B (1 MB): alloc C (1 MB): f(x, A); g(A, B); h(B, C); k(C, y)
     after:   the same, with arena_offset 0 for A and C, 1 MB for B; attribute arena_bytes = 2 MB
 
-A buffer is live from the first to the last statement that mentions it (loops widen this to the whole loop).  Buffers
-are placed by decreasing size at the lowest offset free during their life, aligned to 64 bytes.
+A buffer is live from the first to the last statement that mentions it (loops widen this to the whole loop).  Each is
+placed at the lowest offset free during its life, aligned to 64 bytes; `place` says in which order.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -135,9 +136,54 @@ def byte_size(buffer: t.Buffer) -> int | None:
 
 
 def place(lives: list[Life]) -> int:
-    """Choose offsets; returns the arena's size in bytes.  Greedy by size: within a few percent of the bound."""
+    """Choose offsets; returns the arena's size in bytes.
+
+    Each buffer lies at the lowest offset that is free during its life.  The order in which they are placed decides how
+    good that is: the best of several is taken, by size, by the widest moment of a life, by size and length of it
+    (Pisarchyk and Lee, Efficient Memory Management for Deep Neural Net Inference, 2020).
+    """
+    bound, least, kept = live_bytes(lives), -1, list[int]()
+    for order in _orders(lives):
+        total = _placed(order)
+        if least < 0 or total < least:
+            least, kept = total, [life.offset for life in lives]
+        if least == bound:
+            break
+    for life, offset in zip(lives, kept, strict=True):
+        life.offset = offset
+    return max(least, 0)
+
+
+def live_bytes(lives: list[Life]) -> int:
+    """The most bytes that are live at a moment: what any arena takes at least."""
+    return max(_widths(lives).values(), default=0)
+
+
+def _widths(lives: list[Life]) -> dict[int, int]:
+    """Live bytes at each moment at which some buffer begins to live: between them they only become fewer."""
+    changes = sorted([(life.first, life.size) for life in lives] + [(life.last + 1, -life.size) for life in lives])
+    found: dict[int, int] = {}
+    total = 0
+    for moment, change in changes:
+        total += change
+        found[moment] = total
+    return found
+
+
+def _orders(lives: list[Life]) -> Iterator[list[Life]]:
+    yield sorted(lives, key=lambda life: (-life.size, life.first))
+    widths = _widths(lives)
+    widest = {id(one): max(width for at, width in widths.items() if one.first <= at <= one.last) for one in lives}
+    yield sorted(lives, key=lambda life: (-widest[id(life)], -life.size, life.first))
+    yield sorted(lives, key=lambda life: (-life.size * (life.last - life.first + 1), life.first))
+    yield sorted(lives, key=lambda life: (life.first - life.last, -life.size, life.first))
+    yield sorted(lives, key=lambda life: (life.first, -life.size))
+
+
+def _placed(order: list[Life]) -> int:
+    """Place buffers in that order; the arena's size."""
     placed: list[Life] = []
-    for life in sorted(lives, key=lambda life: (-life.size, life.first)):
+    for life in order:
         busy = sorted(
             (other.offset, other.offset + other.size)
             for other in placed
