@@ -15,7 +15,9 @@ from workbench.relay import transform
 from workbench.relay.analysis import list_op_freqs
 from workbench.relay.interpret import interpret
 from workbench.relay.ir.verify import verify
+from workbench.relay.transform import PassContext
 from workbench.relay.transforms.alter_op_layout import AlterOpLayout
+from workbench.target import Target
 
 
 def normal(*shape: int) -> np.ndarray:
@@ -73,13 +75,50 @@ def by_tiles() -> Any:
     return relay.Function([x], relay.nn.global_avg_pool2d(conv(conv(x, 64, 64, 3), 64, 64, 3)))
 
 
+def at_level_3(module: IRModule) -> IRModule:
+    """As in the pipeline from level 3 on, where convolutions may go by Winograd's tiles."""
+    with PassContext(opt_level=3):
+        return AlterOpLayout(lanes=16)(module)
+
+
+def test_below_level_3_nothing_goes_by_tiles() -> None:
+    before = transform.InferType()(IRModule.from_expr(by_tiles()))
+    for after in (AlterOpLayout(lanes=16)(before), at_level_3_without_tiles(before)):
+        assert after is not before and "NHWC" in after.script(), "directly, channels last is faster"
+
+
+def at_level_3_without_tiles(module: IRModule) -> IRModule:
+    with PassContext(opt_level=3):
+        return AlterOpLayout(lanes=16, winograd=False)(module)
+
+
+def bytes_of(layers: int) -> Any:
+    """Convolutions of one tap over bytes, each brought back to bytes."""
+    x = relay.var("x", shape=(1, 64, 28, 28), dtype="uint8")
+    body: Any = x
+    for _ in range(layers):
+        taps = relay.const(np.random.default_rng(0).integers(-127, 128, (64, 64, 1, 1)).astype("int8"))
+        sums = relay.nn.conv2d(body, taps, out_dtype="int32")
+        body = relay.cast(relay.clip(relay.right_shift(sums, relay.const(np.int32(8))), 0, 255), "uint8")
+    return relay.Function([x], body)
+
+
+def test_convolutions_of_bytes_lie_channels_last_where_the_target_multiplies_bytes() -> None:
+    before = transform.InferType()(IRModule.from_expr(bytes_of(4)))
+    with PassContext(opt_level=3), Target("llvm -mcpu=znver5"):
+        after = AlterOpLayout()(before)
+    x = np.random.default_rng(1).integers(0, 256, (1, 64, 28, 28)).astype("uint8")
+    assert "NHWC" in after.script()
+    np.testing.assert_array_equal(np.asarray(interpret(after["main"], x)), np.asarray(interpret(before["main"], x)))
+
+
 CHANGED, KEPT = (strided, skip_connection), (pointwise, broken_groups, few_channels, between, by_tiles)
 
 
 @pytest.mark.parametrize("made", (*CHANGED, *KEPT))
 def test_numbers_stay(made: Any) -> None:
     before = transform.InferType()(IRModule.from_expr(made()))
-    after = AlterOpLayout(lanes=16)(before)
+    after = at_level_3(before)
     verify(after)
     x = normal(*(int(extent) for extent in before["main"].params[0].checked_type.shape))
     assert_close(interpret(after["main"], x), interpret(before["main"], x))
@@ -89,7 +128,7 @@ def test_numbers_stay(made: Any) -> None:
 
 
 def test_data_move_at_the_ends_only() -> None:
-    after = AlterOpLayout(lanes=16)(transform.InferType()(IRModule.from_expr(strided())))
+    after = at_level_3(transform.InferType()(IRModule.from_expr(strided())))
     moves = [line for line in after.script().splitlines() if "layout_transform" in line and "constant" not in line]
     assert len(moves) == 2 and list_op_freqs(after)["nn.conv2d"] == 2
 
@@ -97,14 +136,14 @@ def test_data_move_at_the_ends_only() -> None:
 @pytest.mark.parametrize("made", KEPT)
 def test_what_was_only_tried_is_told_to_nobody(made: Any) -> None:
     with logging() as log:
-        AlterOpLayout(lanes=16)(transform.InferType()(IRModule.from_expr(made())))
+        at_level_3(transform.InferType()(IRModule.from_expr(made())))
     assert [firing for firing in log if firing.rule.name in ("arrange", "move")] == []
 
 
 def test_native_code_agrees() -> None:
     function = skip_connection()
     x = normal(1, 64, 32, 32)
-    after = AlterOpLayout(lanes=16)(transform.InferType()(IRModule.from_expr(function)))
+    after = at_level_3(transform.InferType()(IRModule.from_expr(function)))
     (found,) = relay.build(after, target="llvm").run({"x": x}).values()
     assert_close(found, interpret(transform.InferType()(IRModule.from_expr(function))["main"], x))
 

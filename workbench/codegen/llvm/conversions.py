@@ -80,12 +80,32 @@ def _to_bfloat(self: ExpressionEmitter, value: Value, target: DataType) -> Value
 def _float_to_integer(self: ExpressionEmitter, value: Value, target: DataType) -> Value:
     if value.dtype.bits == 16:
         value = cast(self, value, _float32(value.dtype))
+    if target.is_vector and target.bits < 32 and not target.is_bool:
+        return _clamped(self, value, target)
     if target.is_vector and target.is_int and target.bits >= 32 and "sse2" in self.writer.module.features:
         return _saturated(self, value, target)
     name = f"llvm.fpto{'s' if target.is_int else 'u'}i.sat"
     full = f"{name}.{suffix(Value('', target))}.{suffix(value)}"
     callee = self.writer.module.intrinsic(full, llvm_type(target), [llvm_type(value.dtype)])
     return self.assign(target, f"call {llvm_type(target)} {callee}({value.typed})")
+
+
+def _clamped(self: ExpressionEmitter, value: Value, target: DataType) -> Value:
+    """Vectors of small integers: brought into their range as floats, then by way of int32.
+
+    LLVM would saturate lane by lane.
+    """
+    truth, wide = (DataType(name).with_lanes(target.lanes) for name in ("bool", "int32"))
+    least, greatest = (constant(float(limit), value.dtype) for limit in target.limits())
+    above = self.assign(truth, f"fcmp ogt {value.typed}, {least}")  # not of NaN, which gives the least number
+    inside = self.assign(value.dtype, f"select {above.typed}, {value.typed}, {llvm_type(value.dtype)} {least}")
+    below = self.assign(truth, f"fcmp olt {inside.typed}, {greatest}")
+    inside = self.assign(value.dtype, f"select {below.typed}, {inside.typed}, {llvm_type(value.dtype)} {greatest}")
+    narrow = _convert(self, "trunc", _convert(self, "fptosi", inside, wide), target)
+    if not target.is_int:
+        return narrow
+    unordered = self.assign(truth, f"fcmp uno {value.typed}, {value.text}")
+    return self.assign(target, f"select {unordered.typed}, {_typed(0, target)}, {narrow.typed}")
 
 
 def _saturated(self: ExpressionEmitter, value: Value, target: DataType) -> Value:

@@ -7,22 +7,18 @@ floats, its vectors hold sums in int32.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any
 
 from ...core.rewrite import Failure
 from ...schedule.rules import conv, matmul
 from ...schedule.schedule import Schedule
 from ...tir.tensor_intrin.dots import DOTS, PARTS
+from ...topi import conv_times
 from ...topi import layout as layouts
 from ...topi.compute_conv import conv2d_bytes
 from ..implementation import Config, Implementation, Workload, static
 from .conv2d import filled_width
 from .register_tiles import channel_tiles, product_tiles
-
-SHARE: Final = 0.7
-"""Of the peak of the instruction that the best tile reaches."""
-COPIED: Final = 1.5
-"""Cycles for each byte of the data that is brought into fours of channels."""
 
 
 class ConvolutionTiles(Implementation):
@@ -52,10 +48,10 @@ class ConvolutionTiles(Implementation):
         pointwise = op.data_layout == "NHWC" and g.kernel == (1, 1)
         every = list(channel_tiles(machine, -(-g.out_channels // block), width, panel, pointwise))
         best = min(tile.time for tile in every)
-        copied = COPIED * g.batch * g.in_channels * g.height * g.width if op.data_layout == "NCHW" else 0.0
+        cycles = conv_times.of_bytes(op, g, block)
         for tile in every:
             config = {"blocks": tile.vectors, "columns": tile.rows, "width": width}
-            yield config, _cycles(workload) * tile.time / best + copied
+            yield config, cycles * tile.time / best
 
     def compute(self, workload: Workload, config: Config, *tensors: Any) -> Any:
         return conv2d_bytes(workload.operator, *tensors, width=config["width"])
@@ -85,8 +81,9 @@ class ProductTiles(Implementation):
         op: Any = workload.operator
         of = op.extents(*workload.types)
         columns = -(-of.columns // of.block) * of.block
+        cycles = of.batch * of.rows * of.columns * of.inner / (2 * PARTS * of.block) / conv_times.BYTES
         for tile in product_tiles(workload.machine, of.rows, columns, of.block, of.inner // PARTS):
-            yield {"vectors": tile.vectors, "rows": tile.rows, "lanes": of.block}, _cycles(workload) * tile.time
+            yield {"vectors": tile.vectors, "rows": tile.rows, "lanes": of.block}, cycles * tile.time
 
     def schedule(self, schedule: Schedule, block: str, workload: Workload, config: Config) -> None:
         dot = DOTS[*workload.target.dot_dtypes, config["lanes"]]  # type: ignore[misc]
@@ -103,7 +100,3 @@ def _no_instruction(workload: Workload, block: int) -> Failure | None:
         return None
     wanted = f"multiplies {' with '.join(has)}" if has else "multiplies bytes"
     return Failure(f"the target has an instruction that {wanted} in vectors of {block}", " with ".join(given))
-
-
-def _cycles(workload: Workload) -> float:
-    return workload.operator.flops(*workload.types) / 2 / (2 * PARTS * workload.machine.lanes) / SHARE

@@ -19,7 +19,7 @@ from ...core.node import post_order
 from ...core.rewrite import Failure
 from ...core.transform import PassContext, function_pass
 from ...target.target import Target
-from ...topi import conv_times
+from ...topi import conv_times, packing_bytes
 from ..ir import expr as e
 from ..ir.operator import Operator
 from ..ir.types import TensorType
@@ -43,7 +43,8 @@ def AlterOpLayout(
     if func.is_primitive:
         return func
     tiles = winograd and ctx.opt_level >= 3
-    model = _Model(lanes or (Target.current(allow_none=True) or Target("llvm")).lanes, tiles)
+    target = Target.current(allow_none=True) or Target("llvm")
+    model = _Model(lanes or target.lanes, tiles, target.dot_dtypes if lanes in (0, target.lanes) else None)
     if not any(model.is_convolution(node) for node in post_order(func.body)):
         return func
     tried = Converter(_WISHES, silent=True).run(func)
@@ -57,6 +58,8 @@ class _Model:
     lanes: int
     winograd: bool
     """Whether convolutions go by Winograd's tiles where these are faster (`PackWeights`)."""
+    dot: tuple[str, str] | None
+    """What the target's instruction for products of bytes multiplies."""
 
     def is_convolution(self, node: Any) -> bool:
         return isinstance(node, e.Call) and isinstance(node.op, Operator) and node.op.name == "nn.conv2d"
@@ -79,8 +82,10 @@ class _Model:
         geometry = op.geometry(*(one.shape for one in types))
         if op.groups > 1 and op.groups == geometry.out_channels:
             return 0.0  # depthwise: the same in both
-        packed = op.packed(self.lanes, *call.args)
+        packed = op.packed(self.lanes, *call.args, dot=self.dot)
         fits = packed is not None and not isinstance(packed, Failure)
+        if fits and self.dot is not None and packing_bytes.are_bytes(op, *types):
+            return conv_times.of_bytes(op, geometry, self.lanes)
         tiles = op.tiled(self.lanes, *call.args) if fits and self.winograd else None
         if isinstance(tiles, e.Call):
             return conv_times.tiled(geometry, self.lanes, tiles.op.tile_size)  # pyright: ignore[reportAttributeAccessIssue]
