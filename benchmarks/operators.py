@@ -1,4 +1,7 @@
-"""Single operators as ONNX models: matrix products, every distinct layer of two networks, and what stands between."""
+"""Single operators as ONNX models: matrix products, every distinct layer of two networks, what stands between.
+
+Those of group `bytes` are quantised: layers of resnet50 as QLinearConv, products as QLinearMatMul.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,7 @@ def all_operators() -> Iterator[Subject]:
     for network, layers in (("resnet50", RESNET50), ("mobilenetv2", MOBILENETV2)):
         for layer in layers:
             yield layer.subject(network)
+    yield from of_bytes()
     yield from between()
 
 
@@ -86,6 +90,18 @@ class Layer:
         return _model(nodes, arrays, {"w", "b"})
 
 
+    def made_of_bytes(self) -> tuple[Any, dict[str, Any]]:
+        """The same quantised; relu is in the least byte of the result."""
+        weight = (self.filters, self.channels // self.groups, self.kernel, self.kernel)
+        arrays = {
+            "x": _bytes((1, self.channels, self.size, self.size), "uint8", 1), "w": _bytes(weight, "int8", 2),
+            "b": _bytes((self.filters,), "int8", 3).astype(np.int32), **_scales(prod(weight[1:])),
+        }  # fmt: skip
+        conv = {"strides": [self.stride] * 2, "pads": [self.kernel // 2] * 4, "kernel_shape": [self.kernel] * 2}
+        order = ["x", "x_scale", "x_zero", "w", "w_scale", "w_zero", "y_scale", "y_zero", "b"]
+        return _model([("QLinearConv", order, conv)], arrays, set(arrays) - {"x"})
+
+
 def _resnet50() -> list[Layer]:
     """Every distinct convolution of resnet50 at 224 (the stride in the 3x3, as in torchvision)."""
     found = [Layer(3, 224, 64, 7, 2)]
@@ -122,6 +138,39 @@ MOBILENETV2_BLOCKS = (
 )  # fmt: skip
 """Expansion, filters, repeats, stride of each stage."""
 RESNET50, MOBILENETV2 = _resnet50(), _mobilenetv2()
+
+
+# --- of bytes ---------------------------------------------------------------------------------------------------------
+
+
+def of_bytes() -> Iterator[Subject]:
+    """`bytes_LAYER` of resnet50 and `bytes_matmul_MxKxN`: data uint8 with a zero point, weights int8 without."""
+    for layer in RESNET50:
+        whole = layer.subject("resnet50")
+        yield Subject(f"bytes_{whole.name.removeprefix('resnet50_')}", "bytes", layer.made_of_bytes, whole.work)
+    for m, k, n in ((128, 768, 768), (128, 768, 3072), (128, 3072, 768), (1024, 1024, 1024)):
+        yield Subject(
+            f"bytes_matmul_{m}x{k}x{n}", "bytes", lambda m=m, k=k, n=n: _product_of_bytes(m, k, n), 2.0 * m * k * n
+        )
+
+
+def _product_of_bytes(m: int, k: int, n: int) -> tuple[Any, dict[str, Any]]:
+    arrays = {"x": _bytes((m, k), "uint8", 1), "w": _bytes((k, n), "int8", 2), **_scales(k)}
+    order = ["x", "x_scale", "x_zero", "w", "w_scale", "w_zero", "y_scale", "y_zero"]
+    return _model([("QLinearMatMul", order, {})], arrays, set(arrays) - {"x"})
+
+
+def _scales(products: int) -> dict[str, np.ndarray]:
+    """Scales and zero points with which results of so many products fill a byte."""
+    spread = 0.02 * 70 * 0.01 * 70 * products**0.5
+    scales = {"x_scale": 0.02, "w_scale": 0.01, "y_scale": spread / 32}
+    found = {name: np.array(value, np.float32) for name, value in scales.items()}
+    return found | {"x_zero": np.array(128, np.uint8), "w_zero": np.array(0, np.int8), "y_zero": np.array(128, np.uint8)}
+
+
+def _bytes(shape: tuple[int, ...], dtype: str, seed: int) -> np.ndarray:
+    limits = np.iinfo(dtype)
+    return np.random.default_rng(seed).integers(limits.min, limits.max, shape, dtype, endpoint=True)
 
 
 # --- what stands between ---------------------------------------------------------------------------------------------
@@ -174,10 +223,14 @@ def _model(
         before, value = value, f"v{number}"
         made.append(helper.make_node(operator, given or [before], [value], **attributes))
     inputs = {name: array for name, array in arrays.items() if name not in constants}
+    result = next(iter(inputs.values())).dtype
     graph = helper.make_graph(
         made, "operator",
-        [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, array.shape) for name, array in inputs.items()],
-        [helper.make_tensor_value_info(value, onnx.TensorProto.FLOAT, None)],
+        [
+            helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
+            for name, array in inputs.items()
+        ],
+        [helper.make_tensor_value_info(value, helper.np_dtype_to_tensor_dtype(result), None)],
         [numpy_helper.from_array(arrays[name], name) for name in arrays if name in constants],
     )  # fmt: skip
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10)
