@@ -165,7 +165,8 @@ def _scales(products: int) -> dict[str, np.ndarray]:
     spread = 0.02 * 70 * 0.01 * 70 * products**0.5
     scales = {"x_scale": 0.02, "w_scale": 0.01, "y_scale": spread / 32}
     found = {name: np.array(value, np.float32) for name, value in scales.items()}
-    return found | {"x_zero": np.array(128, np.uint8), "w_zero": np.array(0, np.int8), "y_zero": np.array(128, np.uint8)}
+    middle = np.array(128, np.uint8)
+    return found | {"x_zero": middle, "w_zero": np.array(0, np.int8), "y_zero": middle}
 
 
 def _bytes(shape: tuple[int, ...], dtype: str, seed: int) -> np.ndarray:

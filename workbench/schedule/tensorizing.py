@@ -49,6 +49,13 @@ class Match:
     """By the identity of a buffer of the description."""
     inside: set[int] = field(default_factory=set[int])
     """Variables of the tile's own loops and iterators, in the program."""
+    units: dict[Any, Any] = field(init=False)
+    """Values of the outer block's iterators over one value."""
+
+    def __post_init__(self) -> None:
+        self.units = {
+            item.var: item.dom.min for item in self.block.iter_vars if getattr(item.dom.extent, "value", 0) == 1
+        }
 
     def statements(self, described: t.Stmt, actual: t.Stmt) -> None:
         """Compare two statements.  Raises `ScheduleError` at the first difference."""
@@ -161,7 +168,7 @@ class Match:
     def _equal(self, one: PrimExpr, other: PrimExpr) -> bool:
         if one.dtype != other.dtype or not one.dtype.is_integer or one.dtype.is_vector:
             return False
-        return self._form(substitute(one, self.variables)).same_as(self._form(other))
+        return self._form(substitute(one, self.variables)).same_as(self._form(substitute(other, self.units)))
 
     # --- refusals ---
 

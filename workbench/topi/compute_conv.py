@@ -59,7 +59,7 @@ def reach(outputs: Any, stride: int, taps: int, dilation: int) -> Any:
     return getattr(last, "value", last)
 
 
-def _pad_data(op: Any, data: Any, source: layouts.Layout, g: Any, width: int | None) -> Any:
+def pad_data(op: Any, data: Any, source: layouts.Layout, g: Any, width: int | None) -> Any:
     """The padding stage for an output `width` columns wide."""
     top, left, bottom, right = op.padding
     full = (g.height + top + bottom, g.width + left + right)
@@ -91,7 +91,7 @@ def conv2d(op: Any, data: Any, weight: Any) -> Any:
     g = op.geometry(data.shape, weight.shape)
     per_group = kernel.extent(weight.shape, "I")
     dtype = result_dtype(op.out_dtype, data.dtype)
-    big = data if source.factors else _pad_data(op, data, source, g, None)
+    big = data if source.factors else pad_data(op, data, source, g, None)
     target = layouts.parse(op.out_layout or op.data_layout)
     axes, rc, rh, rw = _taps(op, g, per_group)
     top, left = op.padding[:2]
@@ -126,7 +126,7 @@ def conv2d_blocks(op: Any, data: Any, weight: Any, width: int) -> Any:
     dtype = result_dtype(op.out_dtype, data.dtype)
     blocks = ceil_divide(g.out_channels, block)
     by_lane = op.groups == g.out_channels and per_group == 1
-    big = _pad_data(op, data, source, g, width)
+    big = pad_data(op, data, source, g, width)
     in_order = source.letters[-1] == "C" and g.out_channels % block == 0  # channels lie side by side already
     if by_lane and not (in_order or source.factors):
         big = _in_blocks(big, source, blocks, block, g.out_channels)
@@ -148,10 +148,10 @@ def conv2d_blocks(op: Any, data: Any, weight: Any, width: int) -> Any:
         return te.sum(build.cast(dtype, value) * build.cast(dtype, tap), axis=axes)
 
     conv = te.compute((g.batch, blocks, g.out_height, width, block), element, name="conv2d", tag="conv2d")
-    return _unpacked(conv, g, source, block)
+    return unpacked(conv, g, source, block)
 
 
-def _unpacked(conv: Any, g: Any, source: layouts.Layout, block: int) -> Any:
+def unpacked(conv: Any, g: Any, source: layouts.Layout, block: int) -> Any:
     """Sums [n, o/block, y, x, block] as the data lie."""
 
     def element(*i: Any) -> Any:
@@ -160,32 +160,6 @@ def _unpacked(conv: Any, g: Any, source: layouts.Layout, block: int) -> Any:
 
     shape = layouts.transformed_shape(NCHW, source, (g.batch, g.out_channels, g.out_height, g.out_width))
     return te.compute(shape, element, name="conv2d_output", tag="injective")
-
-
-def conv2d_bytes(op: Any, data: Any, weight: Any, width: int) -> Any:
-    """nn.conv2d of bytes over a weight as OIHW16o4i: four input channels lie side by side, for one instruction.
-
-    Data NCHW are copied so; in NHWC they lie so already.
-    """
-    source, kernel = layouts.parse(op.data_layout), layouts.parse(op.kernel_layout)
-    g, block, part = op.geometry(data.shape, weight.shape), kernel.factors["O"], kernel.factors["I"]
-    parts, last = g.in_channels // part, source.letters[-1] == "C"
-    big = _pad_data(op, data, source, g, width)
-    if not last:
-        big = _in_blocks(big, source, parts, part, g.in_channels)
-    rc, ri = te.reduce_axis((0, parts), name="rc"), te.reduce_axis((0, part), name="ri")
-    rh, rw = te.reduce_axis((0, g.kernel[0]), name="rh"), te.reduce_axis((0, g.kernel[1]), name="rw")
-    dtype = result_dtype(op.out_dtype, data.dtype)
-
-    def element(n: Any, ob: Any, y: Any, x: Any, oi: Any) -> Any:
-        row, column = y * op.strides[0] + rh.var * op.dilation[0], x * op.strides[1] + rw.var * op.dilation[1]
-        value = big(n, row, column, rc.var * part + ri.var) if last else big(n, rc.var, row, column, ri.var)
-        tap = weight(ob, rc.var, rh.var, rw.var, oi, ri.var)
-        return te.sum(build.cast(dtype, value) * build.cast(dtype, tap), axis=[rc, rh, rw, ri])
-
-    shape = (g.batch, ceil_divide(g.out_channels, block), g.out_height, width, block)
-    conv = te.compute(shape, element, name="conv2d", tag="conv2d")
-    return _unpacked(conv, g, source, block)
 
 
 def _blocked_both(op: Any, big: Any, weight: Any, known: tuple[Any, int, bool]) -> Any:

@@ -24,8 +24,8 @@ INTO, BACK = 6.0, 4.0
 """Cycles that a vector of an element of a tile takes in the transform of the data, and in that of the sums."""
 BYTES: Final = 0.7
 """Share of the peak of products of bytes that a convolution of them reaches."""
-IN_FOURS, TURNED = 1.5, 2.0
-"""Cycles of a byte that is brought into fours of channels, and of a sum that is brought back among its picture's."""
+IN_WORDS, TURNED = 0.2, 2.0
+"""Cycles of a byte that is brought into words of four, and of a sum that is brought back among its picture's."""
 STREAM: Final = 4.0
 """Bytes of weights that come from beyond the caches in a cycle."""
 
@@ -77,12 +77,23 @@ def of_bytes(op: Any, geometry: Any, lanes: int) -> float:
     Data NCHW are brought into fours of channels, and the sums back into pictures.
     """
     g = geometry
+    return _of_bytes(g, lanes) + (_in_words(g) + TURNED * g.batch * g.out_channels * g.out_height * g.out_width
+                                  if op.data_layout == "NCHW" else 0.0)  # fmt: skip
+
+
+def of_byte_pixels(geometry: Any, lanes: int) -> float:
+    """nn.conv2d of bytes whose vectors hold pixels (`by_pixels`), brought into words: sums lie as the result does."""
+    one = geometry.height * geometry.width
+    return _of_bytes(geometry, lanes) * filled(one, lanes) / one + _in_words(geometry)
+
+
+def _of_bytes(g: Any, lanes: int) -> float:
     weights = g.out_channels * g.in_channels * g.kernel[0] * g.kernel[1]
-    products = g.batch * g.out_height * g.out_width * weights / (8 * lanes) / BYTES + weights / STREAM
-    if op.data_layout != "NCHW":
-        return products
-    moved = IN_FOURS * g.in_channels * g.height * g.width + TURNED * g.out_channels * g.out_height * g.out_width
-    return products + g.batch * moved
+    return g.batch * g.out_height * g.out_width * weights / (8 * lanes) / BYTES + weights / STREAM
+
+
+def _in_words(g: Any) -> float:
+    return IN_WORDS * g.batch * g.in_channels * g.height * g.width
 
 
 def _shared(op: Any, geometry: Any, lanes: int, share: float) -> float:

@@ -64,17 +64,7 @@ class Pixels(Implementation):
     about = "vectors of pixels, a register tile of output channels times pixels, over a copied panel"
 
     def why_not(self, workload: Workload) -> Failure | None:
-        refusal = static(workload) or _in_blocks(workload)
-        if refusal is not None:
-            return refusal
-        op, g, block = _parts(workload)
-        if conv_times.by_pixels(op, g, block):
-            return None
-        text = f"{g.kernel} taps, strides {op.strides}, padding {op.padding}, {op.groups} groups, {op.data_layout}, "
-        return Failure(
-            "one tap at every pixel of pictures NCHW, in one group, and at most a quarter of the pixels filled up",
-            f"{text}{g.height} x {g.width} pixels",
-        )
+        return static(workload) or _in_blocks(workload) or not_by_pixels(workload)
 
     def costs(self, workload: Workload) -> Iterator[tuple[Config, float]]:
         op, g, block = _parts(workload)
@@ -153,6 +143,18 @@ def _blocks_of_a_group(op: Any, geometry: Any, block: int) -> int:
 def filled_width(width: int) -> int:
     """A width filled up so that tiles divide it: to a multiple of 8, 7, 6, 5 or 4, whichever fills up least."""
     return width if width <= 8 else min(-(-width // tile) * tile for tile in (8, 7, 6, 5, 4))
+
+
+def not_by_pixels(workload: Workload) -> Failure | None:
+    """Why vectors cannot hold pixels, of a weight in blocks of output channels."""
+    op, g, block = _parts(workload)
+    if conv_times.by_pixels(op, g, block):
+        return None
+    text = f"{g.kernel} taps, strides {op.strides}, padding {op.padding}, {op.groups} groups, {op.data_layout}, "
+    return Failure(
+        "one tap at every pixel of pictures NCHW, in one group, and at most a quarter of the pixels filled up",
+        f"{text}{g.height} x {g.width} pixels",
+    )
 
 
 def blocks_together(batch: int, blocks: int, block: int, panels: int) -> int:

@@ -10,35 +10,25 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...core.rewrite import Failure
-from ...schedule.rules import conv, matmul
+from ...schedule.rules import conv, matmul, pixels
 from ...schedule.schedule import Schedule
 from ...tir.tensor_intrin.dots import DOTS, PARTS
 from ...topi import conv_times
 from ...topi import layout as layouts
-from ...topi.compute_conv import conv2d_bytes
+from ...topi.compute_conv_bytes import conv2d_byte_pixels, conv2d_bytes
 from ..implementation import Config, Implementation, Workload, static
-from .conv2d import filled_width
-from .register_tiles import channel_tiles, product_tiles
+from .conv2d import blocks_together, filled_width, not_by_pixels
+from .register_tiles import channel_tiles, pixel_tiles, product_tiles
 
 
-class ConvolutionTiles(Implementation):
-    """Over data NCHW, which are copied, or NHWC."""
+class ByteBlocks(Implementation):
+    """Over data NCHW, which are copied into words, or NHWC."""
 
-    name = "conv2d.bytes"
-    about = "four products an instruction, a register tile of blocks of output channels times columns"
+    name = "conv2d.byte_blocks"
+    about = "four products an instruction, vectors of output channels: a tile of blocks of channels times columns"
 
     def why_not(self, workload: Workload) -> Failure | None:
-        refusal = static(workload)
-        if refusal is not None:
-            return refusal
-        op: Any = workload.operator
-        lies = layouts.parse(op.kernel_layout)
-        if lies.axes[-2:] != (("O", lies.factors.get("O")), ("I", PARTS)):
-            return Failure("the weight is in blocks of output channels and fours of inputs, as OIHW16o4i", lies.text)
-        if op.data_layout not in ("NCHW", "NHWC") or op.out_layout not in ("", op.data_layout) or op.groups != 1:
-            found = f"{op.data_layout} and {op.out_layout or op.data_layout}, {op.groups} groups"
-            return Failure("data and result lie as NCHW or NHWC, in one group of channels", found)
-        return _no_instruction(workload, lies.factors["O"])
+        return static(workload) or _in_fours(workload)
 
     def costs(self, workload: Workload) -> Iterator[tuple[Config, float]]:
         op: Any = workload.operator
@@ -58,14 +48,45 @@ class ConvolutionTiles(Implementation):
 
     def schedule(self, schedule: Schedule, block: str, workload: Workload, config: Config) -> None:
         of = layouts.parse(workload.operator.kernel_layout).factors["O"]  # type: ignore[attr-defined]
-        dot = DOTS[*workload.target.dot_dtypes, of]  # type: ignore[misc]
+        form = "bytes" if workload.operator.data_layout == "NHWC" else "word"  # type: ignore[attr-defined]
+        dot = DOTS[*workload.target.dot_dtypes, of, form]  # type: ignore[misc]
         conv.packed(schedule, block, workload.machine, config["blocks"], config["columns"], False, dot)
 
 
-class ProductTiles(Implementation):
+class BytePixels(Implementation):
+    """One tap a channel over pictures NCHW (`conv_times.by_pixels`)."""
+
+    name = "conv2d.byte_pixels"
+    about = "four products an instruction, vectors of pixels: a tile of output channels times pixels, over copied words"
+
+    def why_not(self, workload: Workload) -> Failure | None:
+        refusal = static(workload) or _in_fours(workload)
+        return refusal or not_by_pixels(workload)
+
+    def costs(self, workload: Workload) -> Iterator[tuple[Config, float]]:
+        op: Any = workload.operator
+        g, block = op.geometry(*workload.shapes), layouts.parse(op.kernel_layout).factors["O"]
+        whole = conv_times.filled(g.height * g.width, block)
+        every = list(pixel_tiles(workload.machine, block, whole))
+        best, cycles = min(tile.time for tile, _ in every), conv_times.of_byte_pixels(g, block)
+        blocks = -(-g.out_channels // block)
+        for tile, width in every:
+            if width % workload.machine.lanes == 0:
+                together = blocks_together(g.batch, blocks, block, whole // width)
+                yield {"rows": tile.rows, "pixels": width, "blocks": together}, cycles * tile.time / best
+
+    def compute(self, workload: Workload, config: Config, *tensors: Any) -> Any:
+        return conv2d_byte_pixels(workload.operator, *tensors)
+
+    def schedule(self, schedule: Schedule, block: str, workload: Workload, config: Config) -> None:
+        dot = DOTS[*workload.target.dot_dtypes, workload.machine.lanes, "words"]  # type: ignore[misc]
+        pixels.panels(schedule, block, workload.machine, config["rows"], config["pixels"], config["blocks"], dot)
+
+
+class ByteTiles(Implementation):
     """nn.contrib_dense_pack over a weight as NC16n4c."""
 
-    name = "product.bytes"
+    name = "product.byte_tiles"
     about = "four products an instruction, a register tile of rows times vectors of columns"
 
     def why_not(self, workload: Workload) -> Failure | None:
@@ -86,17 +107,29 @@ class ProductTiles(Implementation):
             yield {"vectors": tile.vectors, "rows": tile.rows, "lanes": of.block}, cycles * tile.time
 
     def schedule(self, schedule: Schedule, block: str, workload: Workload, config: Config) -> None:
-        dot = DOTS[*workload.target.dot_dtypes, config["lanes"]]  # type: ignore[misc]
+        dot = DOTS[*workload.target.dot_dtypes, config["lanes"], "bytes"]  # type: ignore[misc]
         matmul.product(
             schedule, block, workload.machine, config["vectors"], config["rows"], config["lanes"], dot
         )
+
+
+def _in_fours(workload: Workload) -> Failure | None:
+    """Why a convolution's weight does not lie in fours of inputs, its data otherwise, or there is no instruction."""
+    op: Any = workload.operator
+    lies = layouts.parse(op.kernel_layout)
+    if lies.axes[-2:] != (("O", lies.factors.get("O")), ("I", PARTS)):
+        return Failure("the weight is in blocks of output channels and fours of inputs, as OIHW16o4i", lies.text)
+    if op.data_layout not in ("NCHW", "NHWC") or op.out_layout not in ("", op.data_layout) or op.groups != 1:
+        found = f"{op.data_layout} and {op.out_layout or op.data_layout}, {op.groups} groups"
+        return Failure("data and result lie as NCHW or NHWC, in one group of channels", found)
+    return _no_instruction(workload, lies.factors["O"])
 
 
 def _no_instruction(workload: Workload, block: int) -> Failure | None:
     """Why the target has no instruction for these operands in vectors of `block` numbers."""
     given = tuple(str(kind.dtype) for kind in workload.types)  # type: ignore[attr-defined]
     has = workload.target.dot_dtypes
-    if has == given and (*given, block) in DOTS and workload.operator.out_dtype == "int32":  # type: ignore[attr-defined]
+    if has == given and (*given, block, "bytes") in DOTS and workload.operator.out_dtype == "int32":  # type: ignore[attr-defined]
         return None
     wanted = f"multiplies {' with '.join(has)}" if has else "multiplies bytes"
     return Failure(f"the target has an instruction that {wanted} in vectors of {block}", " with ".join(given))

@@ -22,10 +22,13 @@ from .shapes import Machine, iterations, site_of
 from .tiles import accumulate, loops_of_pictures, output_of
 
 
-def panels(schedule: Schedule, anchor: str, machine: Machine, rows: int, width: int, together: int) -> None:
+def panels(
+    schedule: Schedule, anchor: str, machine: Machine, rows: int, width: int, together: int, dot: str = ""
+) -> None:
     """Schedule a convolution over [n, o/lanes, lanes, pixels]: tiles of `rows` channels times `width` pixels.
 
-    `together`: blocks of channels that one copy of a panel serves.  Raises `ScheduleError` for other outputs.
+    `together`: blocks of channels that one copy of a panel serves.  `dot`: the tensor intrinsic that computes a vector
+    of pixels times the last reduction iterator.  Raises `ScheduleError` for other outputs.
     """
     output = output_of(schedule, anchor)
     site = site_of(schedule, anchor)
@@ -43,7 +46,7 @@ def panels(schedule: Schedule, anchor: str, machine: Machine, rows: int, width: 
     outer = schedule.fuse(batch, *chunks, panel)
     if iterations(site) >= 65536:
         schedule.parallel(outer)
-    accumulate(schedule, schedule.get_block(anchor), part, 3)
+    accumulate(schedule, schedule.get_block(anchor), part, 3, dot=dot, lanes=machine.lanes)
     schedule.vectorize(inside)
     pack = schedule.get_block("data_pack")
     schedule.compute_at(pack, outer, preserve_unit_loops=True)

@@ -70,13 +70,15 @@ def accumulate(
     reduce_unroll: int = 1,
     inside: int | None = None,
     dot: str = "",
+    lanes: int = 0,
 ) -> None:
     """Compute the reduction at a loop of its consumer: reduction loops outside, the tile unrolled, vectors inside.
 
     `vector` is the number of the iterator that becomes vectors, `inside` that of the one whose loop is next to it:
     a number is then broadcast once for all its vectors, which stay in registers, and is not needed any more.
     Reduction loops whose extents multiply to at most `reduce_unroll` are unrolled, innermost first.
-    `dot`: a tensor intrinsic computes the vector's loop and the last reduction loop, which is inside it then.
+    `dot`: a tensor intrinsic computes a vector (of `lanes`, or all of its loop) and the last reduction loop, which is
+    inside it then.
     """
     schedule.compute_at(block, at, preserve_unit_loops=True)
     site = site_of(schedule, block.target)
@@ -87,9 +89,13 @@ def accumulate(
         tile.append(tile.pop(tile.index(own[inside])))
     reduced = [own[number] for number, item in enumerate(items) if item.kind is t.IterKind.REDUCE]
     part = [reduced.pop()] if dot else []
-    schedule.reorder(*reduced, *tile, own[vector], *part)
+    inner = own[vector]
+    if dot and lanes:
+        outer, inner = schedule.split(inner, factors=[None, lanes])
+        tile.append(outer)
+    schedule.reorder(*reduced, *tile, inner, *part)
     if not dot:
-        schedule.vectorize(own[vector])
+        schedule.vectorize(inner)
     budget = reduce_unroll
     for loop in tile:
         schedule.unroll(loop)
@@ -102,4 +108,4 @@ def accumulate(
     init = schedule.decompose_reduction(block, reduced[0])
     if dot:
         schedule.vectorize(schedule.get_loops(init)[-1])
-        schedule.tensorize(own[vector], dot)
+        schedule.tensorize(inner, dot)

@@ -1,7 +1,7 @@
-"""Dot products of int8 on x86: sums of four products each, C[i] += A[k] * B[i, k] with B in rows of four.
+"""Dot products of int8 on x86: sixteen sums of four products each, C[i] += A[k] * B[i, k] with B in rows of four.
 
-`dot_16x4_vnni` (AVX512-VNNI) and `dot_8x4_vnni` (AVX-VNNI) are one instruction, vpdpbusd; `dot_16x4_plain` is vector
-arithmetic that any x86 has.
+`dot_16x4_vnni` is one instruction (AVX512-VNNI, vpdpbusd; see `dots`), `dot_16x4_plain` vector arithmetic that any x86
+has.
 """
 
 from __future__ import annotations
@@ -9,69 +9,13 @@ from __future__ import annotations
 from typing import Final
 
 from ..language import T
+from .dots import INSTRUCTIONS, of_bytes
 from .registry import TensorIntrin
 
 VNNI_DOT_16x4_INTRIN: Final = "dot_16x4_vnni"
-VNNI_DOT_8x4_INTRIN: Final = "dot_8x4_vnni"
 PLAIN_DOT_16x4_INTRIN: Final = "dot_16x4_plain"
 
-
-@T.prim_func
-def dot_16x4_u8_i8_i32(A: T.Buffer((4,), "uint8"), B: T.Buffer((16, 4), "int8"), C: T.Buffer((16,), "int32")):  # type: ignore[no-untyped-def]
-    with T.block("root"):
-        T.reads(C[0:16], A[0:4], B[0:16, 0:4])
-        T.writes(C[0:16])
-        for i in T.serial(16):
-            for k in T.serial(4):
-                with T.block("update"):
-                    vi, vk = T.axis.remap("SR", [i, k])
-                    C[vi] = C[vi] + T.Cast("int32", A[vk]) * T.Cast("int32", B[vi, vk])
-
-
-@T.prim_func
-def dot_16x4_vnni(A: T.Buffer((4,), "uint8"), B: T.Buffer((16, 4), "int8"), C: T.Buffer((16,), "int32")):  # type: ignore[no-untyped-def]
-    with T.block("root"):
-        T.reads(C[0:16], A[0:4], B[0:16, 0:4])
-        T.writes(C[0:16])
-        C[T.ramp(0, 1, 16)] = T.call_llvm_pure_intrin(
-            "llvm.x86.avx512.vpdpbusd.512",
-            C[T.ramp(0, 1, 16)],
-            T.reinterpret(
-                T.broadcast(T.reinterpret(T.vload(T.access_ptr(A[0], "r"), dtype="uint8x4"), dtype="int32"), 16),
-                dtype="int8x64",
-            ),
-            T.vload(T.access_ptr(B[0, 0], "r"), dtype="int8x64"),
-            dtype="int32x16",
-        )
-
-
-@T.prim_func
-def dot_8x4_u8_i8_i32(A: T.Buffer((4,), "uint8"), B: T.Buffer((8, 4), "int8"), C: T.Buffer((8,), "int32")):  # type: ignore[no-untyped-def]
-    with T.block("root"):
-        T.reads(C[0:8], A[0:4], B[0:8, 0:4])
-        T.writes(C[0:8])
-        for i in T.serial(8):
-            for k in T.serial(4):
-                with T.block("update"):
-                    vi, vk = T.axis.remap("SR", [i, k])
-                    C[vi] = C[vi] + T.Cast("int32", A[vk]) * T.Cast("int32", B[vi, vk])
-
-
-@T.prim_func
-def dot_8x4_vnni(A: T.Buffer((4,), "uint8"), B: T.Buffer((8, 4), "int8"), C: T.Buffer((8,), "int32")):  # type: ignore[no-untyped-def]
-    with T.block("root"):
-        T.reads(C[0:8], A[0:4], B[0:8, 0:4])
-        T.writes(C[0:8])
-        C[T.ramp(0, 1, 8)] = T.call_llvm_pure_intrin(
-            "llvm.x86.avx512.vpdpbusd.256",
-            C[T.ramp(0, 1, 8)],
-            T.reinterpret(
-                T.broadcast(T.reinterpret(T.vload(T.access_ptr(A[0], "r"), dtype="uint8x4"), dtype="int32"), 8),
-                dtype="int8x32",
-            ),
-            T.vload(T.access_ptr(B[0, 0], "r"), dtype="int8x32"),
-            dtype="int32x8",
-        )
+dot_16x4_u8_i8_i32, dot_16x4_vnni = of_bytes(next(dot for dot in INSTRUCTIONS if dot.name == VNNI_DOT_16x4_INTRIN))
 
 
 @T.prim_func
@@ -95,6 +39,4 @@ def dot_16x4_plain(A: T.Buffer((4,), "uint8"), B: T.Buffer((16, 4), "int8"), C: 
             )
 
 
-TensorIntrin.register(VNNI_DOT_16x4_INTRIN, dot_16x4_u8_i8_i32, dot_16x4_vnni, module=__name__)
-TensorIntrin.register(VNNI_DOT_8x4_INTRIN, dot_8x4_u8_i8_i32, dot_8x4_vnni, module=__name__)
 TensorIntrin.register(PLAIN_DOT_16x4_INTRIN, dot_16x4_u8_i8_i32, dot_16x4_plain, module=__name__)
