@@ -125,7 +125,7 @@ def conv2d_blocks(op: Any, data: Any, weight: Any, width: int) -> Any:
     per_group = kernel.extent(weight.shape, "I")
     dtype = result_dtype(op.out_dtype, data.dtype)
     blocks = ceil_divide(g.out_channels, block)
-    by_lane = op.groups == g.out_channels and per_group == 1
+    by_lane = bool(op.groups == g.out_channels and per_group == 1)
     big = pad_data(op, data, source, g, width)
     in_order = source.letters[-1] == "C" and g.out_channels % block == 0  # channels lie side by side already
     if by_lane and not (in_order or source.factors):

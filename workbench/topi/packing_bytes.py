@@ -34,7 +34,7 @@ def are_bytes(op: Any, data: Any, weight: Any) -> bool:
 def convolution(op: Any, lanes: int, dot: tuple[str, str], data: Expr, weight: Expr) -> Expr | Failure:
     """nn.conv2d of bytes in one group of channels; conditions that all packed forms ask for hold."""
     source, kernel = layouts.parse(op.data_layout), layouts.parse(op.kernel_layout)
-    around = dict.fromkeys("NCHW", (0, 0))
+    around: dict[str, tuple[int, int]] = dict.fromkeys("NCHW", (0, 0))
     away = _away(dot, data)
     if away and any(op.padding):
         top, left, bottom, right = op.padding

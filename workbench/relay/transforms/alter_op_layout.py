@@ -86,9 +86,10 @@ class _Model:
         fits = packed is not None and not isinstance(packed, Failure)
         if fits and self.dot is not None and packing_bytes.are_bytes(op, *types):
             return conv_times.of_bytes(op, geometry, self.lanes)
-        tiles = op.tiled(self.lanes, *call.args) if fits and self.winograd else None
+        tiles: Any = op.tiled(self.lanes, *call.args) if fits and self.winograd else None
         if isinstance(tiles, e.Call):
-            return conv_times.tiled(geometry, self.lanes, tiles.op.tile_size)  # pyright: ignore[reportAttributeAccessIssue]
+            by_tiles: Any = tiles.op
+            return conv_times.tiled(geometry, self.lanes, by_tiles.tile_size)
         return conv_times.direct(op, geometry, self.lanes, fits)
 
 

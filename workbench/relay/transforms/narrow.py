@@ -100,21 +100,21 @@ def _range(m: Match) -> str:
 
 
 def _one_matrix(m: Match) -> bool:
-    return "padding" in m.root.op.field_names or m["weight"].data.numpy().ndim == 2
+    return "padding" in m["heavy"].op.field_names or m["weight"].data.numpy().ndim == 2
 
 
 _LINEAR = operators("a convolution or product that pads with zeros, if at all, and whose channels are axes", _linear)
 _CONDITIONS = (
-    where("sums are in int32", lambda m: _dtype(m.root) == "int32", lambda m: _dtype(m.root)),
+    where("sums are in int32", lambda m: _dtype(m["heavy"]) == "int32", lambda m: _dtype(m["heavy"])),
     where("the weight's numbers have room in int8", _room, _range),
     where("the weight is one matrix, or a convolution's", _one_matrix, lambda m: m["weight"].data.shape),
 )
 
 
-@NARROW.rule("product-of-bytes", op(_LINEAR, Widened(), constant("weight")), when=_CONDITIONS)
+@NARROW.rule("product-of-bytes", op(_LINEAR, Widened(), constant("weight"), name="heavy"), when=_CONDITIONS)
 def product_of_bytes(m: Match) -> Any:
     """Bytes are widened where they are multiplied, not before: the sum of (x - z) w is that of x w, less z sum(w)."""
-    heavy, zero = m.root.op, m.bound.get("zero")
+    heavy, zero = m["heavy"].op, m.bound.get("zero")
     data, changes = m["bytes"], {"out_dtype": "int32"}
     if zero is not None and any(getattr(heavy, "padding", ())):
         data = relay.call("nn.pad", data, _widths(heavy), zero)
@@ -130,10 +130,10 @@ def product_of_bytes(m: Match) -> Any:
 
 def _sums(m: Match) -> np.ndarray:
     """The sum of the weights of each output channel, along that axis of the result; int32 wraps around."""
-    axes, weight = m.root.op.channel_axes(), m["weight"].data.numpy()
+    axes, weight = m["heavy"].op.channel_axes(), m["weight"].data.numpy()
     output = axes.weight_output % weight.ndim
     total = weight.sum(axis=tuple(axis for axis in range(weight.ndim) if axis != output), dtype=np.int32)
-    rank = len(m.root.checked_type.shape)
+    rank = len(m["heavy"].checked_type.shape)
     return total.reshape([-1 if axis == axes.result % rank else 1 for axis in range(rank)])
 
 

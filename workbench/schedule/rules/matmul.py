@@ -34,7 +34,7 @@ def product(
     packed = len(spatial) == len(out_site.block.iter_vars) + 1
     column = site.block.iter_vars[spatial[-1]]
     require(
-        all(size is not None for size in sizes) and (dot or unit_stride(site, column)) and len(out_site.loops) >= 1,
+        all(size is not None for size in sizes) and (bool(dot) or unit_stride(site, column)) and len(out_site.loops) >= 1,
         "E-RULE-SHAPE",
         f"{anchor} has no contiguous columns of known extent",
         found="symbolic extents, or columns that are apart in memory",
