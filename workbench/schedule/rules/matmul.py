@@ -33,8 +33,9 @@ def product(
     out_site = site_of(schedule, output.target)
     packed = len(spatial) == len(out_site.block.iter_vars) + 1
     column = site.block.iter_vars[spatial[-1]]
+    in_order = bool(dot) or unit_stride(site, column)
     require(
-        all(size is not None for size in sizes) and (bool(dot) or unit_stride(site, column)) and len(out_site.loops) >= 1,
+        all(size is not None for size in sizes) and in_order and len(out_site.loops) >= 1,
         "E-RULE-SHAPE",
         f"{anchor} has no contiguous columns of known extent",
         found="symbolic extents, or columns that are apart in memory",
