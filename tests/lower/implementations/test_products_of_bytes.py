@@ -54,7 +54,18 @@ def product(dtype: str, inner: int) -> Any:
     return relay.Function([x], relay.nn.dense(relay.cast(x, "int32"), weight))
 
 
+def weight_of_a_run(dtype: str, layout: str) -> Any:
+    """Operands of bytes as they come, the weight brought by each run."""
+    x = relay.var("x", shape=(1, 8, 9, 7) if layout == "NCHW" else (1, 9, 7, 8), dtype=dtype)
+    w = relay.var("w", shape=(20, 8, 3, 3) if layout == "NCHW" else (3, 3, 8, 20), dtype="int8")
+    kernel = "OIHW" if layout == "NCHW" else "HWIO"
+    made = relay.nn.conv2d(x, w, padding=1, data_layout=layout, kernel_layout=kernel, out_dtype="int32")
+    return relay.Function([x, w], made)
+
+
 PROGRAMS = {
+    "a weight of each run, NCHW uint8": weight_of_a_run("uint8", "NCHW"),
+    "a weight of each run, NHWC int8": weight_of_a_run("int8", "NHWC"),
     **{
         f"{layout} {channels} {dtype}": convolution(dtype, layout, channels)
         for layout in ("NCHW", "NHWC") for channels in (8, 3) for dtype in ("uint8", "int8")
@@ -63,11 +74,11 @@ PROGRAMS = {
 }  # fmt: skip
 
 
-def wanted(program: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Data, and the result in int64 NumPy's arithmetic, as the program is written."""
-    kind = program.params[0].type_annotation
-    given = numbers(kind.concrete_shape, str(kind.dtype))
-    return given, np.asarray(meaning(IRModule.from_expr(program), given))
+def wanted(program: Any) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Inputs, and the result as the program is written, by the operators' references."""
+    kinds = {parameter.name_hint: parameter.type_annotation for parameter in program.params}
+    given = {name: numbers(kind.concrete_shape, str(kind.dtype)) for name, kind in kinds.items()}
+    return given, np.asarray(meaning(IRModule.from_expr(program), *given.values()))
 
 
 @pytest.mark.parametrize("target", [*MACHINES, WITHOUT])
@@ -75,7 +86,7 @@ def wanted(program: Any) -> tuple[np.ndarray, np.ndarray]:
 def test_the_graph_of_every_machine_means_the_same(name: str, target: str) -> None:
     given, result = wanted(PROGRAMS[name])
     packed = wb.open(PROGRAMS[name], target=target)["FoldConstant#3"].program.module
-    np.testing.assert_array_equal(np.asarray(meaning(packed, given)), result)
+    np.testing.assert_array_equal(np.asarray(meaning(packed, *given.values())), result)
     assert ("4i" in str(packed) or "4c" in str(packed)) == (target in MACHINES)
 
 
@@ -89,4 +100,4 @@ def test_the_instruction_is_in_the_code(name: str, target: str) -> None:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_this_machine_computes_the_same(name: str) -> None:
     given, result = wanted(PROGRAMS[name])
-    np.testing.assert_array_equal(next(iter(wb.open(PROGRAMS[name]).run({"x": given}).values())), result)
+    np.testing.assert_array_equal(next(iter(wb.open(PROGRAMS[name]).run(given).values())), result)
