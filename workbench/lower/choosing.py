@@ -20,6 +20,7 @@ from ..core.errors import WorkbenchError, nearest
 from ..core.node import FrozenMap
 from ..core.rewrite import Failure
 from .implementation import Choice, Config, Implementation, Workload
+from .implementations.of_strategy import of_strategies
 from .implementations.table import FAMILIES, READ_OF
 
 
@@ -47,7 +48,8 @@ class Candidate:
 
 def candidates(workload: Workload) -> tuple[Candidate, ...]:
     """The implementations of the operator's family: the cheapest first, at the end those that do not fit."""
-    return tuple(sorted(map(lambda one: _candidate(one, workload), _of(workload)), key=lambda one: one.cycles))
+    found = [_candidate(one, workload) for one in _of(workload)]
+    return tuple(sorted(found, key=lambda one: (one.refusal is not None, -one.implementation.priority, one.cycles)))
 
 
 def chosen(workload: Workload) -> Choice | None:
@@ -160,7 +162,7 @@ def _candidate(implementation: Implementation, workload: Workload) -> Candidate:
 
 
 def _of(workload: Workload) -> tuple[Implementation, ...]:
-    """The implementations of an operator's family.
+    """What users registered for an operator, then the implementations of its family.
 
     Only of one whose own class names it: what is derived from that class may compute something else.  Raises
     `WorkbenchError` E-CHOICE-FAMILY for an operator that does not tell what implementations of its family read.
@@ -174,4 +176,4 @@ def _of(workload: Workload) -> tuple[Implementation, ...]:
             found=f"no {' and no '.join(missing)}", expected=", ".join(READ_OF[family]),
             fix="write the method, or leave `family` away: its loops are as `compute` has them then",
         )  # fmt: skip
-    return FAMILIES.get(family, ())
+    return (*of_strategies(workload), *FAMILIES.get(family, ()))

@@ -22,6 +22,7 @@ from ..target.target import Target
 
 if TYPE_CHECKING:
     from ..schedule.schedule import Schedule
+    from .kernel import Kernel
 
 Config = Mapping[str, int]
 """Numbers by name: what an implementation leaves open."""
@@ -60,6 +61,10 @@ class Implementation(ABC):
 
     name: str
     about: str
+    priority: int = 0
+    """What goes before others of lesser priority, whatever they cost."""
+    of_person: bool = False
+    """Whether a person wrote it: then it is an error, not a reason for another one, where it does not fit."""
 
     @abstractmethod
     def why_not(self, workload: Workload) -> Failure | None:
@@ -83,6 +88,10 @@ class Implementation(ABC):
 
         Raises `ScheduleError` where the kernel around it does not fit.
         """
+
+    def schedule_kernel(self, schedule: Schedule, kernel: Kernel, workload: Workload, config: Config) -> None:
+        """As `schedule`, of a kernel."""
+        self.schedule(schedule, kernel.block, workload, config)
 
     def __repr__(self) -> str:
         return self.name
@@ -111,9 +120,9 @@ class Choice:
         """The result as te tensors, as `Operator.compute`."""
         return self.implementation.compute(self.workload, self.config, *tensors)
 
-    def schedule(self, schedule: Schedule, block: str) -> None:
+    def schedule(self, schedule: Schedule, kernel: Kernel) -> None:
         """Schedule the kernel.  Raises `ScheduleError` where what is fused around the operator does not fit."""
-        self.implementation.schedule(schedule, block, self.workload, self.config)
+        self.implementation.schedule_kernel(schedule, kernel, self.workload, self.config)
 
     def __str__(self) -> str:
         numbers = " ".join(f"{name}={value}" for name, value in self.config.items())

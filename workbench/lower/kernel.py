@@ -41,6 +41,10 @@ class Kernel:
     """What computes the workload; none: block by block."""
     block: str = ""
     """The block of the workload: its reduction, where it has one; else its result."""
+    tensors: tuple[te.Tensor, ...] = ()
+    """What it computes, as tensor expressions: inputs, constants, outputs; where its implementation reads them."""
+    outputs: tuple[te.Tensor, ...] = ()
+    """Those of its outputs."""
     memo: dict[str, Any] = field(default_factory=dict[str, Any], init=False, compare=False, repr=False)
     """What others have found out about it, kept as long as it is."""
 
@@ -138,7 +142,10 @@ def make_kernel(
     made = lowered([*inputs, *held, *outputs], name)
     data = tuple(data for _, data in constants)
     block = "" if anchor is None or choice is None else _block_of(anchor, values, made)
-    return Kernel(name, _as_kernel(made.func, name, target), target, workload, key, data, choice, block)
+    kept = choice is not None and choice.implementation.of_person
+    tensors, own = ((*inputs, *held, *outputs), tuple(outputs)) if kept else ((), ())
+    func = _as_kernel(made.func, name, target)
+    return Kernel(name, func, target, workload, key, data, choice, block, tensors, own)
 
 
 def _as_kernel(func: t.PrimFunc, name: str, target: Target) -> t.PrimFunc:

@@ -33,10 +33,10 @@ def default_provider(kernel: Kernel) -> Schedule:
     if choice is not None and kernel.block in schedule.state.tree.blocks:
         attempt = schedule.copy()
         try:
-            choice.schedule(attempt, kernel.block)
+            choice.schedule(attempt, kernel)
             return attempt
         except ScheduleError:
-            if choice.by_hand:
+            if choice.by_hand or choice.implementation.of_person:
                 raise
     blockwise(schedule, Machine.of(kernel.target))
     return schedule

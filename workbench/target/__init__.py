@@ -6,6 +6,7 @@ from ..core.late_names import late_names, names_of
 
 _NAMES = names_of(
     {
+        ".dispatch": "GenericFunc generic_func get_native_generic_func override_native_generic_func",
         ".target": "Target as_target cuda llvm tag_names",
     }
 )

@@ -16,7 +16,14 @@ from typing import Any
 
 from ...core.late_names import late_names, names_of
 
-_NAMES = names_of({"workbench.topi.calls": "call", ".build": "binary builder get unary"})
+_NAMES = names_of(
+    {
+        "workbench.topi.calls": "call",
+        ".build": "binary builder get unary",
+        ".strategy": "OpImplementation OpStrategy register_broadcast_schedule register_compute "
+        "register_injective_schedule register_reduce_schedule register_schedule register_strategy",
+    }
+)
 __all__ = sorted(_NAMES)  # pyright: ignore[reportUnsupportedDunderAll]
 _named, __dir__ = late_names(__name__, _NAMES)
 
