@@ -31,6 +31,8 @@ from .shapes import (
     whole_lanes,
 )
 
+PARTS = 64
+"""Iterations of a parallel loop that are enough for threads to share out."""
 UNROLLED_TAPS = 16
 """Windows of at most so many elements are written out."""
 
@@ -163,13 +165,36 @@ def vectors(schedule: Schedule, loop: LoopRV, lanes: int) -> tuple[list[LoopRV],
 
 
 def parallel(schedule: Schedule, loops: list[LoopRV], work: int) -> LoopRV | None:
-    """The loops as one parallel loop, if there is enough to do; else they stay as they are.  The innermost of them."""
+    """Loops in parallel, if there is enough to do; else they stay as they are.  The innermost of them.
+
+    The outer ones become one parallel loop of at least `PARTS` iterations; those inside stay, so that what tells their
+    places is counted up, not divided out of one number.
+    """
     if not loops or work < PARALLEL_FROM:
         return loops[-1] if loops else None
-    joined = loops[0] if len(loops) == 1 else schedule.fuse(*loops)
+    count = _enough([extent_of_loop(schedule, loop) for loop in loops])
+    joined = loops[0] if count == 1 else schedule.fuse(*loops[:count])
     with suppress(ScheduleError):  # refused, it leaves the schedule as it is; why_not first would do the work twice
         schedule.parallel(joined)
-    return joined
+    return loops[-1] if count < len(loops) else joined
+
+
+def _enough(extents: list[int | None]) -> int:
+    """How many of the outer loops make `PARTS` iterations; all of them where an extent is not known."""
+    total = 1
+    for count, size in enumerate(extents, 1):
+        if size is None:
+            return len(extents)
+        total *= size
+        if total >= PARTS:
+            return count
+    return len(extents)
+
+
+def extent_of_loop(schedule: Schedule, loop: LoopRV) -> int | None:
+    """The constant extent of a loop."""
+    found = getattr(schedule.get(loop).extent, "value", None)
+    return found if isinstance(found, int) else None
 
 
 def reduction(schedule: Schedule, name: str, machine: Machine) -> None:
