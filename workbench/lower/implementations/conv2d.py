@@ -69,7 +69,7 @@ class Pixels(Implementation):
     def costs(self, workload: Workload) -> Iterator[tuple[Config, float]]:
         op, g, block = _parts(workload)
         whole = conv_times.filled(g.height * g.width, block)
-        every = list(pixel_tiles(workload.machine, block, whole))
+        every = list(pixel_tiles(workload.machine, block, whole, 4 * g.in_channels))
         base = conv_times.pixels(op, g, block)
         best = min(tile.time for tile, _ in every)
         blocks = -(-g.out_channels // block)

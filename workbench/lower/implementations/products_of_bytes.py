@@ -67,7 +67,7 @@ class BytePixels(Implementation):
         op: Any = workload.operator
         g, block = op.geometry(*workload.shapes), layouts.parse(op.kernel_layout).factors["O"]
         whole = conv_times.filled(g.height * g.width, block)
-        every = list(pixel_tiles(workload.machine, block, whole))
+        every = list(pixel_tiles(workload.machine, block, whole, g.in_channels))
         best, cycles = min(tile.time for tile, _ in every), conv_times.of_byte_pixels(g, block)
         blocks = -(-g.out_channels // block)
         for tile, width in every:

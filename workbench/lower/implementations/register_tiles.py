@@ -93,8 +93,11 @@ def product_tiles(machine: Machine, rows: int, columns: int, lanes: int, inner: 
             yield Tile(waste * tile_time(machine, vectors, height, 2 * panel > machine.nearest), vectors, height)
 
 
-def pixel_tiles(machine: Machine, block: int, pixels: int) -> Iterator[tuple[Tile, int]]:
-    """Tiles of pixels times output channels, the narrowest first, each with its width in pixels."""
+def pixel_tiles(machine: Machine, block: int, pixels: int, column: int = 0) -> Iterator[tuple[Tile, int]]:
+    """Tiles of pixels times output channels, the narrowest first, each with its width in pixels.
+
+    `column`: bytes of all that is read of one pixel; a panel of them is read once for each row of tiles.
+    """
     step = min(machine.lanes, block) if block & (block - 1) == 0 else gcd(machine.lanes, 2 * block)
     widths = [width for width in range(step, machine.lanes * machine.registers, step) if pixels % width == 0]
     for width in widths:
@@ -102,5 +105,6 @@ def pixel_tiles(machine: Machine, block: int, pixels: int) -> Iterator[tuple[Til
         for rows in divisors(block):
             if rows * vectors + vectors + 1 >= machine.registers:
                 break
-            started = max(rows * vectors, IN_FLIGHT, rows + vectors)  # two multiply-adds a cycle, and two loads
-            yield Tile(started * machine.lanes / (rows * width), vectors, rows), width
+            streamed = 2 * width * column > machine.nearest
+            time = tile_time(machine, vectors, rows, streamed) * vectors * machine.lanes / width
+            yield Tile(time, vectors, rows), width
