@@ -155,6 +155,8 @@ def dense(op: Any, data: np.ndarray, weight: np.ndarray) -> Any:
 
 def dense_pack(op: Any, data: np.ndarray, weight: np.ndarray) -> Any:
     units = op.units or weight.shape[0] * weight.shape[2]
+    if weight.ndim == 4:  # fours of inputs side by side
+        weight = weight.transpose(0, 1, 3, 2).reshape(len(weight), -1, weight.shape[2])
     found = np.einsum("mk,bkl->mbl", data.astype(np.float64), weight.astype(np.float64))
     return [found.reshape(len(data), -1)[:, :units]]
 

@@ -39,7 +39,7 @@ def run(
 
 
 def conv2d(op: Any, data: np.ndarray, weight: np.ndarray) -> Any:
-    if data.dtype != np.float32 or op.data_layout == "NCHW4c" or op.out_layout:
+    if data.dtype != np.float32 or op.data_layout.endswith("c") or op.out_layout:
         return None
     if op.data_layout == "NHWC":
         data = data.transpose(0, 3, 1, 2)

@@ -15,7 +15,7 @@ import numpy as np
 from ..core.dtype import DataType
 from ..relay.ir.operator import ChannelAxes, Fusion, Operator, Precision, attribute, bad, example, operator
 from ..relay.ir.types import Dimension, TensorType, Type
-from . import arrange, packing
+from . import arrange, packing, packing_bytes
 from . import attributes as convert
 from . import layout as layouts
 from .deduce import convolution_weight
@@ -199,8 +199,11 @@ class Conv2D(Operator):
     def channel_axes(self) -> ChannelAxes | None:
         return layouts.convolution_axes(self)
 
-    def packed(self, lanes: int, *operands: Any, dot: tuple[str, str] | None = None) -> Any:
-        return packing.convolution(self, lanes, *operands, dot=dot)
+    def packed(self, lanes: int, *operands: Any) -> Any:
+        return packing.convolution(self, lanes, *operands)
+
+    def packed_bytes(self, lanes: int, dot: tuple[str, str], *operands: Any) -> Any:
+        return packing_bytes.convolution(self, lanes, dot, *operands)
 
     def tiled(self, lanes: int, *operands: Any) -> Any:
         return packing.by_tiles(self, lanes, *operands)
@@ -326,7 +329,7 @@ class Conv1D(Operator):
     def channel_axes(self) -> ChannelAxes | None:
         return layouts.convolution_axes(self)
 
-    def packed(self, lanes: int, *operands: Any, dot: tuple[str, str] | None = None) -> Any:
+    def packed(self, lanes: int, *operands: Any) -> Any:
         return packing.sequence(self, lanes, *operands)
 
     def infer(self, data: TensorType, weight: TensorType) -> TensorType:
@@ -426,7 +429,7 @@ class Conv2DTranspose(Operator):
     def channel_axes(self) -> ChannelAxes | None:
         return layouts.transposed_axes(self)
 
-    def packed(self, lanes: int, *operands: Any, dot: tuple[str, str] | None = None) -> Any:
+    def packed(self, lanes: int, *operands: Any) -> Any:
         return packing.tiles(self, lanes, *operands)
 
     def infer(self, data: TensorType, weight: TensorType) -> TensorType:

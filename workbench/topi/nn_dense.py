@@ -15,7 +15,7 @@ from ..arith import build
 from ..core.dtype import DataType
 from ..relay.ir.operator import ChannelAxes, Fusion, Operator, Precision, attribute, bad, example, operator
 from ..relay.ir.types import Dimension, TensorType, Type
-from . import arrange, packing
+from . import arrange, packing, packing_bytes
 from . import attributes as convert
 from . import layout as layouts
 from .deduce import along_axis, dense_weight
@@ -91,8 +91,11 @@ class Dense(Operator):
     def channel_axes(self) -> ChannelAxes | None:
         return ChannelAxes(-1, -1, 1, 0)
 
-    def packed(self, lanes: int, *operands: Any, dot: tuple[str, str] | None = None) -> Any:
-        return packing.dense(self, lanes, *operands, dot=dot)
+    def packed(self, lanes: int, *operands: Any) -> Any:
+        return packing.dense(self, lanes, *operands)
+
+    def packed_bytes(self, lanes: int, dot: tuple[str, str], *operands: Any) -> Any:
+        return packing_bytes.dense(self, lanes, dot, *operands)
 
     def infer(self, data: TensorType, weight: TensorType) -> TensorType:
         kind, matrix = tensor(self, data, "data"), tensor(self, weight, "weight", 2)
@@ -157,7 +160,8 @@ class DensePack(Operator):
         example(ints(3, 8, dtype="uint8"), ints(2, 2, 16, 4, dtype="int8"), weight_layout="NC16n4c", units=20,
                 out_dtype="int32"),
         example(ints(3, 8, dtype="int8"), ints(2, 2, 4, 4, dtype="int8"), weight_layout="NC4n4c", out_dtype="int32"),
-        bad(ints(3, 8, dtype="uint8"), ints(2, 2, 4, 4, dtype="int8"), weight_layout="NC4c4n", error="blocks"),
+        bad(ints(3, 8, dtype="uint8"), ints(2, 2, 4, 4, dtype="int8"), weight_layout="NC4c4n", out_dtype="int32",
+            error="blocks"),
         bad(floats(2, 5), floats(3, 5, 4), weight_layout="NC4n", units=8, error="units"),
         bad(floats(2, 5), floats(3, 5, 4), weight_layout="NC8n", error="blocks"),
         bad(floats(2, 5), floats(3, 6, 4), weight_layout="NC4n", error="do not agree"),

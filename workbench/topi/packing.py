@@ -18,7 +18,7 @@ from typing import Any
 from ..core.rewrite import Failure
 from ..relay.ir.expr import Call, Constant, Expr
 from ..relay.ir.types import TensorType
-from . import conv_times, packing_bytes
+from . import conv_times
 from . import layout as layouts
 from .calls import call
 from .winograd import LARGEST, growth
@@ -37,22 +37,12 @@ Conditions = list[tuple[bool, str, str]]
 """What must hold: the verdict, the condition, and what was found."""
 
 
-def convolution(
-    op: Any, lanes: int, data: Expr, weight: Expr, dot: tuple[str, str] | None = None
-) -> Expr | Failure:
+def convolution(op: Any, lanes: int, data: Expr, weight: Expr) -> Expr | Failure:
     """nn.conv2d: the output channels of each group in blocks, filled up where they are no whole blocks."""
     kernel = layouts.parse(op.kernel_layout)
-    refusal = _first([
-        (op.data_layout in ("NCHW", "NHWC", f"NCHW{lanes}c"), f"the data lie as NCHW, NHWC or NCHW{lanes}c",
-         op.data_layout),
-        (not kernel.factors, "the weight is not in blocks yet", op.kernel_layout),
-        (op.out_layout in ("", op.data_layout), f"the result lies as {op.data_layout}", op.out_layout),
-    ])  # fmt: skip
-    refusal = refusal or _refused(lanes, data, weight, kernel.index_of("O"), op.data_layout.index("C"))
+    refusal = not_packable(op, lanes, data, weight)
     if refusal is not None:
         return refusal
-    if dot and op.groups == 1 and packing_bytes.are_bytes(op, _type(data), _type(weight)):
-        return packing_bytes.convolution(op, lanes, dot, data, weight)
     out, inner = (_shape(weight)[kernel.index_of(letter)] for letter in "OI")
     if layouts.parse(op.data_layout).factors:
         grouped = op.groups > 1 and (inner > 1 or op.groups != out)
@@ -73,6 +63,18 @@ def convolution(
     return _blocked(op, lanes, data, weight) if whole else _filled(op, lanes, data, weight)
 
 
+def not_packable(op: Any, lanes: int, data: Expr, weight: Expr) -> Failure | None:
+    """Why a convolution's weight cannot lie in blocks, or need not: what all forms of them ask."""
+    kernel = layouts.parse(op.kernel_layout)
+    refusal = _first([
+        (op.data_layout in ("NCHW", "NHWC", f"NCHW{lanes}c"), f"the data lie as NCHW, NHWC or NCHW{lanes}c",
+         op.data_layout),
+        (not kernel.factors, "the weight is not in blocks yet", op.kernel_layout),
+        (op.out_layout in ("", op.data_layout), f"the result lies as {op.data_layout}", op.out_layout),
+    ])  # fmt: skip
+    return refusal or worth(lanes, data, weight, kernel.index_of("O"), op.data_layout.index("C"))
+
+
 def by_tiles(op: Any, lanes: int, data: Expr, weight: Expr) -> Expr | Failure:
     """nn.conv2d by Winograd's minimal filtering, with the tile for which a model says the least time."""
     kernel = layouts.parse(op.kernel_layout)
@@ -82,7 +84,7 @@ def by_tiles(op: Any, lanes: int, data: Expr, weight: Expr) -> Expr | Failure:
          f"{op.data_layout} and {op.kernel_layout}"),
         (op.out_layout in ("", op.data_layout), f"the result lies as {op.data_layout}", op.out_layout),
     ])  # fmt: skip
-    refusal = refusal or _refused(lanes, data, weight, kernel.index_of("O"), op.data_layout.index("C"))
+    refusal = refusal or worth(lanes, data, weight, kernel.index_of("O"), op.data_layout.index("C"))
     if refusal is not None:
         return refusal
     geometry = op.geometry(_shape(data), _shape(weight))
@@ -121,7 +123,7 @@ def _tiled(op: Any, lanes: int, data: Expr, weight: Expr, tile: int) -> Expr:
 
 def sequence(op: Any, lanes: int, data: Expr, weight: Expr) -> Expr | Failure:
     """nn.conv1d: a convolution of pictures of height 1, for which there are fast kernels."""
-    refusal = _refused(lanes, data, weight, 0)
+    refusal = worth(lanes, data, weight, 0)
     if refusal is not None:
         return refusal
     each = _shape(weight)[0] // op.groups
@@ -136,7 +138,7 @@ def sequence(op: Any, lanes: int, data: Expr, weight: Expr) -> Expr | Failure:
 
 def tiles(op: Any, lanes: int, data: Expr, weight: Expr) -> Expr | Failure:
     """nn.conv2d_transpose whose windows lie side by side: each point makes a tile of its own, by a 1x1 convolution."""
-    refusal = _refused(lanes, data, weight, None)
+    refusal = worth(lanes, data, weight, None)
     if refusal is not None:
         return refusal
     inner, out, high, wide = _shape(weight)
@@ -161,13 +163,11 @@ def tiles(op: Any, lanes: int, data: Expr, weight: Expr) -> Expr | Failure:
     return call("reshape", turned, newshape=(batch, out, height * high, width * wide))
 
 
-def dense(op: Any, lanes: int, data: Expr, weight: Expr, dot: tuple[str, str] | None = None) -> Expr | Failure:
+def dense(op: Any, lanes: int, data: Expr, weight: Expr) -> Expr | Failure:
     """nn.dense: the rows of the weight in blocks."""
-    refusal = _refused(lanes, data, weight, 0, -1)
+    refusal = worth(lanes, data, weight, 0, -1)
     if refusal is not None:
         return refusal
-    if dot and packing_bytes.are_bytes(op, _type(data), _type(weight)):
-        return packing_bytes.dense(op, lanes, dot, data, weight)
     layout = f"NC{lanes}n"
     blocks = call("layout_transform", weight, src_layout="NC", dst_layout=layout)
     units = _shape(weight)[0]
@@ -202,7 +202,7 @@ def _filled(op: Any, lanes: int, data: Expr, weight: Expr) -> Expr:
     return call("reshape", cut, newshape=(batch, out, height, width))
 
 
-def _refused(lanes: int, data: Expr, weight: Expr, outputs: int | None, channel: int = 1) -> Failure | None:
+def worth(lanes: int, data: Expr, weight: Expr, outputs: int | None, channel: int = 1) -> Failure | None:
     """What every packed form asks for: known shapes, enough channels along axis `outputs` of the weight, and a weight
     that is a constant, packed when the model is built, or read often enough in a run to be packed in each.
 

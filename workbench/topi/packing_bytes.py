@@ -19,6 +19,7 @@ from ..core.rewrite import Failure
 from ..relay.ir.expr import Call, Expr, const
 from . import layout as layouts
 from .calls import call
+from .packing import not_packable, worth
 
 FOUR = 4
 """Products that are added to one number."""
@@ -32,7 +33,12 @@ def are_bytes(op: Any, data: Any, weight: Any) -> bool:
 
 
 def convolution(op: Any, lanes: int, dot: tuple[str, str], data: Expr, weight: Expr) -> Expr | Failure:
-    """nn.conv2d of bytes in one group of channels; conditions that all packed forms ask for hold."""
+    """nn.conv2d in one group of channels."""
+    refusal = not_packable(op, lanes, data, weight) or _not_bytes(op, data, weight)
+    if refusal is not None:
+        return refusal
+    if op.groups != 1:
+        return Failure("there is one group of channels", f"{op.groups} groups")
     source, kernel = layouts.parse(op.data_layout), layouts.parse(op.kernel_layout)
     around: dict[str, tuple[int, int]] = dict.fromkeys("NCHW", (0, 0))
     away = _away(dot, data)
@@ -66,7 +72,10 @@ def convolution(op: Any, lanes: int, dot: tuple[str, str], data: Expr, weight: E
 
 
 def dense(op: Any, lanes: int, dot: tuple[str, str], data: Expr, weight: Expr) -> Expr | Failure:
-    """nn.dense of bytes; conditions that all packed forms ask for hold."""
+    """nn.dense."""
+    refusal = worth(lanes, data, weight, 0, -1) or _not_bytes(op, data, weight)
+    if refusal is not None:
+        return refusal
     away, own = _away(dot, data), weight
     units, inner = _shape(weight)
     missing = -inner % FOUR
@@ -78,6 +87,13 @@ def dense(op: Any, lanes: int, dot: tuple[str, str], data: Expr, weight: Expr) -
     blocks = call("layout_transform", weight, src_layout="NC", dst_layout=layout)
     made = call("nn.contrib_dense_pack", moved, blocks, weight_layout=layout, units=units, out_dtype="int32")
     return call("subtract", made, _taken(own, away, (1,))) if away else made
+
+
+def _not_bytes(op: Any, data: Expr, weight: Expr) -> Failure | None:
+    if are_bytes(op, data.checked_type, weight.checked_type):
+        return None
+    found = f"{_dtype(data)} and {_dtype(weight)} in {op.out_dtype or _dtype(data)}"
+    return Failure("bytes are multiplied, those of the weight int8, and added up in int32", found)
 
 
 def _away(dot: tuple[str, str], data: Expr) -> int:

@@ -224,11 +224,17 @@ class Operator(Node):
         """The axes of channels, where factors along them may move into the weight; None: the operator is not linear."""
         return None
 
-    def packed(self, lanes: int, *operands: Any, dot: tuple[str, str] | None = None) -> Any:
+    def packed(self, lanes: int, *operands: Any) -> Any:
         """The call as relay calls that read the weight in blocks of `lanes` output channels.
 
-        `dot`: the target has an instruction for sums of products of bytes of these dtypes (`Target.dot_dtypes`).
         A `core.rewrite.Failure` says why these operands do not fit; None: the operator has no such form.
+        """
+        return None
+
+    def packed_bytes(self, lanes: int, dot: tuple[str, str], *operands: Any) -> Any:
+        """The same for an instruction that adds four products of bytes to each of `lanes` numbers.
+
+        `dot`: the dtypes of what it multiplies (`Target.dot_dtypes`).  A `Failure` or None as for `packed`.
         """
         return None
 

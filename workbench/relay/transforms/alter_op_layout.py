@@ -19,7 +19,7 @@ from ...core.node import post_order
 from ...core.rewrite import Failure
 from ...core.transform import PassContext, function_pass
 from ...target.target import Target
-from ...topi import conv_times, packing_bytes
+from ...topi import conv_times
 from ..ir import expr as e
 from ..ir.operator import Operator
 from ..ir.types import TensorType
@@ -82,10 +82,10 @@ class _Model:
         geometry = op.geometry(*(one.shape for one in types))
         if op.groups > 1 and op.groups == geometry.out_channels:
             return 0.0  # depthwise: the same in both
-        packed = op.packed(self.lanes, *call.args, dot=self.dot)
-        fits = packed is not None and not isinstance(packed, Failure)
-        if fits and self.dot is not None and packing_bytes.are_bytes(op, *types):
+        if self.dot is not None and isinstance(op.packed_bytes(self.lanes, self.dot, *call.args), e.Call):
             return conv_times.of_bytes(op, geometry, self.lanes)
+        packed = op.packed(self.lanes, *call.args)
+        fits = packed is not None and not isinstance(packed, Failure)
         tiles: Any = op.tiled(self.lanes, *call.args) if fits and self.winograd else None
         if isinstance(tiles, e.Call):
             by_tiles: Any = tiles.op

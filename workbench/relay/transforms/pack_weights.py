@@ -37,13 +37,12 @@ class Packable(OfCalls):
     tiles: bool = False
     """By Winograd's tiles."""
     dot: tuple[str, str] | None = None
-    """Dtypes of what an instruction for products of bytes multiplies."""
+    """For an instruction that multiplies bytes of these dtypes."""
 
     def match(self, node: Node, match: Match) -> Failure | None:
         if not isinstance(node, e.Call) or not isinstance(node.op, Operator):
             return Failure("the expression is a call of an operator", lambda: brief(node))
-        op = node.op
-        packed = op.tiled(self.lanes, *node.args) if self.tiles else op.packed(self.lanes, *node.args, dot=self.dot)
+        packed = self._packed(node.op, node.args)
         if packed is None:
             return Failure(TILED if self.tiles else LANES, node.op.name)
         if isinstance(packed, Failure):
@@ -51,6 +50,11 @@ class Packable(OfCalls):
         match.bound["packed"] = packed
         match.matched.append(node)
         return None
+
+    def _packed(self, op: Operator, operands: tuple[e.Expr, ...]) -> Any:
+        if self.dot is not None:
+            return op.packed_bytes(self.lanes, self.dot, *operands)
+        return (op.tiled if self.tiles else op.packed)(self.lanes, *operands)
 
 
 def _flat_convolution(m: Match) -> bool:
@@ -96,12 +100,17 @@ def pack_rules(lanes: int, winograd: bool = False, dot: tuple[str, str] | None =
         """A convolution of many channels takes fewer multiplications by Winograd's minimal filtering."""
         return m["packed"]
 
-    @table.rule("pack-weights", Packable(lanes, dot=dot))
+    @table.rule("pack-bytes", Packable(lanes, dot=dot))
+    def pack_bytes(m: Match) -> Any:
+        """A convolution or product of bytes reads its weights in fours of inputs, which one instruction multiplies."""
+        return m["packed"]
+
+    @table.rule("pack-weights", Packable(lanes))
     def pack_weights(m: Match) -> Any:
         """A convolution or product reads its weights in blocks of output channels."""
         return m["packed"]
 
-    return [*([by_tiles] if winograd else []), pack_weights, *_WIDENED]
+    return [*([by_tiles] if winograd else []), *([pack_bytes] if dot else []), pack_weights, *_WIDENED]
 
 
 @function_pass(opt_level=1, name="PackWeights", required=["InferType"], applies_to=e.Function)
