@@ -51,7 +51,7 @@ OTHERS = [Target("llvm -mcpu=alderlake"), Target("llvm -mtriple=aarch64-linux-gn
 
 
 @pytest.mark.parametrize("target", OTHERS, ids=("alderlake", "dotprod"))
-@pytest.mark.parametrize(("identity", "cls", "case"), BYTES, ids=lambda part: str(part)[:60])
+@pytest.mark.parametrize(("identity", "cls", "case"), BYTES, ids=lambda part: part if isinstance(part, str) else "")
 def test_products_of_bytes_for_other_machines(
     identity: str, cls: type[Operator], case: Example, target: Target
 ) -> None:
@@ -59,7 +59,7 @@ def test_products_of_bytes_for_other_machines(
 
 
 @pytest.mark.parametrize("target", [NARROW, WIDE], ids=("narrow", "wide"))
-@pytest.mark.parametrize(("identity", "cls", "case"), CASES, ids=lambda part: str(part)[:60])
+@pytest.mark.parametrize(("identity", "cls", "case"), CASES, ids=lambda part: part if isinstance(part, str) else "")
 def test_an_implementation_computes_what_the_operator_means(
     identity: str, cls: type[Operator], case: Example, target: Target
 ) -> None:
