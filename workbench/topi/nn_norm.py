@@ -57,11 +57,13 @@ def _softmax_stages(op: Any, data: Any, name: str, power: str = "exp") -> tuple[
 
 
 def softmax_compute(op: Any, data: Any, power: str) -> Any:
-    """The stages of softmax with the exponential function `power`."""
+    """The stages of softmax with the exponential function `power`; a row is divided by its sum once."""
     axis, _, raised, total = _softmax_stages(op, data, "softmax", power)
-    return te.compute(
-        data.shape, lambda *i: raised(*i) / total(*i[:axis], 0, *i[axis + 1 :]), name="softmax", tag="softmax_output"
-    )
+
+    def element(*i: Any) -> Any:
+        return raised(*i) * (build.const(1.0, data.dtype) / total(*i[:axis], 0, *i[axis + 1 :]))
+
+    return te.compute(data.shape, element, name="softmax", tag="softmax_output")
 
 
 @operator("nn.softmax")

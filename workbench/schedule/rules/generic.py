@@ -16,6 +16,7 @@ from ..errors import ScheduleError
 from ..inlining import size_of, stored_size, uses
 from ..references import BlockRV, LoopRV
 from ..schedule import Schedule
+from .lanes import in_lanes
 from .shapes import (
     PARALLEL_FROM,
     Machine,
@@ -220,6 +221,10 @@ def reduction(schedule: Schedule, name: str, machine: Machine) -> None:
         schedule.reorder(*rows, *[loops[number] for number in reduced], *inner)
     else:
         rows = [loops[number] for number in spatial]
+        around = in_lanes(schedule, name, machine)
+        if around is not None:
+            parallel(schedule, around, iterations(site))
+            return
         if _is_sum(site):
             rows = _side_by_side(schedule, rows, [loops[number] for number in reduced])
     if 0 < taps(items) <= UNROLLED_TAPS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..errors import require
 from ..schedule import Schedule
 from .generic import inline_elementwise, parallel, vectors
+from .lanes import in_lanes
 from .shapes import Machine, contiguous_axes, is_reduction, iterations, site_of
 
 
@@ -34,7 +35,9 @@ def rows(schedule: Schedule, anchor: str, machine: Machine) -> None:
         schedule.compute_at(block, row)
     lanes = machine.lanes_for(site.block.writes[0].buffer)
     for other in tuple(schedule.state.tree.leaves):
-        if not is_reduction(other):
+        if is_reduction(other):
+            in_lanes(schedule, other.name, machine)
+        else:
             inner = schedule.get_loops(schedule.get_block(other.name))
             if len(inner) > 1:
                 vectors(schedule, inner[-1], lanes)

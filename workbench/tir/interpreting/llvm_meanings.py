@@ -42,6 +42,7 @@ _MEANINGS: Final[tuple[tuple[str, Callable[..., Any]], ...]] = (
     ("llvm.fabs.", np.abs),
     ("llvm.pow.", np.power),
     ("llvm.fma.", numbers.fused_multiply_add),
+    ("llvm.ldexp.", np.ldexp),
 )
 """By the beginning of a name."""
 

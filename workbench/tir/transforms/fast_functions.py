@@ -15,8 +15,7 @@ from typing import Final
 
 from ...arith import nodes as n
 from ...arith.build import const
-from ...core.dtype import DataType
-from .float_functions import Lets, polynomial, power_of_two
+from .float_functions import Lets, polynomial, power_of_two, whole
 
 EXACT: Final[dict[str, str]] = {"fast_exp": "exp", "fast_tanh": "tanh", "fast_erf": "erf"}
 """What each approximates; used for float64, and by targets that have instructions of their own."""
@@ -42,9 +41,8 @@ def fast_exp(x: n.PrimExpr) -> n.PrimExpr:
     let, dtype = Lets(), x.dtype
     scaled = n.Mul(x, const(1 / math.log(2), dtype))
     scaled = let("t", n.Max(n.Min(scaled, const(127.0, dtype)), const(-126.0, dtype)))
-    steps = let("n", n.Call(dtype, "round", (scaled,)))
+    steps, count = whole(scaled, let)
     value = polynomial(_EXP2, let("f", n.Sub(scaled, steps)))
-    count = n.Cast(DataType("int32").with_lanes(dtype.lanes), steps)
     return let.around(n.Mul(value, power_of_two(count)))
 
 

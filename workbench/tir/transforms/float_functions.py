@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from ...arith import nodes as n
@@ -35,6 +36,9 @@ _ERF_LARGE: Final = (
 """erf(x) = 1 - exp(x*P(x)), x from 0.9375 to 3.93, from where on it is 1."""
 _LOG2_HIGH, _LOG2_LOW = 0.693359375, -2.12194440054690583e-04
 """log 2 in two parts; the product of the first with an integer below 2**15 is exact."""
+_WHOLE, _WHOLE_BITS = 12582912.0, 0x4B400000
+"""A float32 to which a number below 2**22 is added for it to become whole, ties to even; and its bits, from which those
+of the sum count up.  A conversion to int32 would have to look for what has no room there."""
 
 
 def polynomial(coefficients: tuple[float, ...], x: n.PrimExpr) -> n.PrimExpr:
@@ -52,8 +56,35 @@ def power_of_two(exponent: n.PrimExpr) -> n.PrimExpr:
     return n.Call(_float(dtype), "reinterpret", (bits,))
 
 
+def whole(x: n.PrimExpr, let: Lets) -> tuple[n.PrimExpr, n.PrimExpr]:
+    """A number below 2**22 in size, rounded (ties to even): as float32 and as int32."""
+    shifted = let("m", n.Add(x, const(_WHOLE, x.dtype)))
+    kind = DataType("int32").with_lanes(x.dtype.lanes)
+    count = n.Sub(n.Call(kind, "reinterpret", (shifted,)), const(_WHOLE_BITS, kind))
+    return let("n", n.Sub(shifted, const(_WHOLE, x.dtype))), let("k", count)
+
+
+def by_bits(value: n.PrimExpr, count: n.PrimExpr, let: Lets) -> n.PrimExpr:
+    """value * 2**count in two steps, so that results below the least normal number come out rounded as well."""
+    half = let("h", call("shift_right", count, const(1, count.dtype)))
+    return n.Mul(n.Mul(value, power_of_two(half)), power_of_two(n.Sub(count, half)))
+
+
+def by_instruction(value: n.PrimExpr, count: n.PrimExpr, let: Lets) -> n.PrimExpr:
+    """The same where an instruction does so for vectors (AVX-512: vscalefps)."""
+    lanes = value.dtype.lanes
+    if lanes == 1:
+        return by_bits(value, count, let)
+    name = n.StringImm(f"llvm.ldexp.v{lanes}f32.v{lanes}i32")
+    return n.Call(value.dtype, "call_llvm_pure_intrin", (name, value, count))
+
+
 def _float(dtype: DataType) -> DataType:
     return DataType("float32").with_lanes(dtype.lanes)
+
+
+Scale = Callable[[n.PrimExpr, n.PrimExpr, "Lets"], n.PrimExpr]
+"""value * 2**count."""
 
 
 class Lets:
@@ -73,38 +104,34 @@ class Lets:
         return body
 
 
-def _exp(x: n.PrimExpr, let: Lets) -> n.PrimExpr:
+def _exp(x: n.PrimExpr, let: Lets, scaled: Scale) -> n.PrimExpr:
     dtype = x.dtype
-    whole = DataType("int32").with_lanes(dtype.lanes)
     # Beyond these the result is 0 or infinity; Min and Max keep NaN.
     x = let("x", n.Max(n.Min(x, const(89.0, dtype)), const(-104.0, dtype)))
-    steps = let("n", n.Call(dtype, "round", (n.Mul(x, const(1 / math.log(2), dtype)),)))
+    steps, count = whole(n.Mul(x, const(1 / math.log(2), dtype)), let)
     high = n.Sub(x, n.Mul(steps, const(_LOG2_HIGH, dtype)))
     r = let("r", n.Sub(high, n.Mul(steps, const(_LOG2_LOW, dtype))))
     tail = n.Mul(n.Mul(r, r), polynomial(_EXP, r))
-    value = n.Add(n.Add(tail, r), const(1.0, dtype))
-    count = let("k", n.Cast(whole, steps))
-    half = let("h", call("shift_right", count, const(1, whole)))
-    return n.Mul(n.Mul(value, power_of_two(half)), power_of_two(n.Sub(count, half)))
+    return scaled(n.Add(n.Add(tail, r), const(1.0, dtype)), count, let)
 
 
-def exp(x: n.PrimExpr) -> n.PrimExpr:
+def exp(x: n.PrimExpr, scaled: Scale = by_bits) -> n.PrimExpr:
     """e to the x."""
     let = Lets()
-    return let.around(_exp(x, let))
+    return let.around(_exp(x, let, scaled))
 
 
-def sigmoid(x: n.PrimExpr) -> n.PrimExpr:
+def sigmoid(x: n.PrimExpr, scaled: Scale = by_bits) -> n.PrimExpr:
     """1 / (1 + exp(-x)), as z / (1 + z) with z = exp(x) below zero, so that small results keep their digits."""
     let = Lets()
     x = let("v", x)
-    z = let("z", _exp(n.Mul(n.Call(x.dtype, "abs", (x,)), const(-1.0, x.dtype)), let))
+    z = let("z", _exp(n.Mul(n.Call(x.dtype, "abs", (x,)), const(-1.0, x.dtype)), let, scaled))
     one = const(1.0, x.dtype)
     above = n.Select(n.LT(x, const(0.0, x.dtype)), z, one)
     return let.around(n.Div(above, n.Add(one, z)))
 
 
-def tanh(x: n.PrimExpr) -> n.PrimExpr:
+def tanh(x: n.PrimExpr, scaled: Scale = by_bits) -> n.PrimExpr:
     """Hyperbolic tangent."""
     let = Lets()
     x = let("v", x)
@@ -112,13 +139,13 @@ def tanh(x: n.PrimExpr) -> n.PrimExpr:
     size = let("a", n.Call(dtype, "abs", (x,)))
     s = let("s", n.Mul(x, x))
     near = n.Add(x, n.Mul(n.Mul(x, s), polynomial(_TANH, s)))
-    power = _exp(n.Mul(n.Min(size, const(20.0, dtype)), const(2.0, dtype)), let)
+    power = _exp(n.Mul(n.Min(size, const(20.0, dtype)), const(2.0, dtype)), let, scaled)
     far = n.Sub(const(1.0, dtype), n.Div(const(2.0, dtype), n.Add(power, const(1.0, dtype))))
     chosen = n.Select(n.LT(size, const(0.625, dtype)), near, far)
     return let.around(n.Call(dtype, "copysign", (chosen, x)))  # also for -0.0
 
 
-def erf(x: n.PrimExpr) -> n.PrimExpr:
+def erf(x: n.PrimExpr, scaled: Scale = by_bits) -> n.PrimExpr:
     """The error function."""
     let = Lets()
     x = let("v", x)
@@ -126,7 +153,7 @@ def erf(x: n.PrimExpr) -> n.PrimExpr:
     size = let("a", n.Min(n.Call(dtype, "abs", (x,)), const(4.0, dtype)))
     s = let("s", n.Mul(x, x))
     near = n.Add(x, n.Mul(x, polynomial(_ERF_SMALL, s)))
-    power = _exp(n.Mul(size, polynomial(_ERF_LARGE, size)), let)
+    power = _exp(n.Mul(size, polynomial(_ERF_LARGE, size)), let, scaled)
     beyond = n.GE(size, const(3.93, dtype))
     far = n.Select(beyond, const(1.0, dtype), n.Sub(const(1.0, dtype), power))
     chosen = n.Select(n.LT(size, const(0.9375, dtype)), near, far)
@@ -140,3 +167,5 @@ FLOAT32: Final[dict[str, Callable[[n.PrimExpr], n.PrimExpr]]] = {
     "erf": erf,
 }
 """By intrinsic name."""
+SCALING: Final = {name: partial(function, scaled=by_instruction) for name, function in FLOAT32.items()}
+"""The same for targets with an instruction that multiplies by powers of two."""

@@ -22,7 +22,7 @@ from ...target.target import Target
 from .. import nodes as t
 from . import small_floats
 from .fast_functions import EXACT, FAST
-from .float_functions import FLOAT32
+from .float_functions import FLOAT32, SCALING
 from .intrinsic_rules import RULES
 
 Lowering = Callable[[n.PrimExpr], n.PrimExpr]
@@ -42,6 +42,8 @@ def lower_intrinsics(func: t.PrimFunc) -> t.PrimFunc:
     target = func.attrs.get("target") or Target.current()
     kind = str(target.kind) if target is not None else "llvm"
     table, rules = TABLES.get(kind, {}), RULES.has(kind)
+    if kind == "llvm" and target is not None and "avx512f" in target.available_features:
+        table = {**table, **SCALING}
 
     def post(node: Any) -> Any:
         small = small_floats.lowered(node)
