@@ -84,6 +84,12 @@ def _commits() -> int:
     return int(told or 0)
 
 
+def _errors(text: str) -> str:
+    """The first lines of what failed, as pytest marks them."""
+    marked = (line for line in text.splitlines() if line.startswith("E ") and line[1:].strip())
+    return "\n".join(line[:200] for line in islice(marked, 12))
+
+
 @dataclass
 class Result:
     """How a test went."""
@@ -164,7 +170,7 @@ class Night:
             known.sweep and known.row == function for known in self.results.values()
         )
         text = "\n".join([report.longreprtext, *(told for _, told in report.sections)]) if report.failed else ""
-        why = text if len(text) <= _WHY else f"{text[: _WHY // 2]}\n...\n{text[-_WHY // 2 :]}"
+        why = text if len(text) <= _WHY else f"{text[: _WHY // 2]}\n...\n{_errors(text)}\n...\n{text[-_WHY // 2 :]}"
         made = Result(test, sweep, str(report.outcome), report.duration, told, why)
         self.results[test] = made
         if self.clean:

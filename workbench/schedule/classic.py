@@ -93,13 +93,15 @@ class ClassicSchedule:
             expected="a whole number",
             fix="sch.seed(42)",
         )
-        self._history.amend(replace(self.state, random=seeded(seed)))
+        with self._history.alone():
+            self._history.amend(replace(self.state, random=seeded(seed)))
 
     def fork_seed(self) -> int:
         """A seed for another schedule, whose draws are independent of this one's."""
-        draws = Draws(self.state.random)
-        made = draws.fork()
-        self._history.amend(replace(self.state, random=draws.state))
+        with self._history.alone():
+            draws = Draws(self.state.random)
+            made = draws.fork()
+            self._history.amend(replace(self.state, random=draws.state))
         return made
 
     def get_sref(self, rand_var_or_stmt: Reference | t.For | t.Block) -> StmtSRef:
@@ -130,14 +132,15 @@ class ClassicSchedule:
 
     def remove_rv(self, rand_var: Reference) -> None:
         """Forget a reference; using it afterwards is refused.  The trace keeps the step that made it."""
-        state = self.state
-        if isinstance(rand_var, ExprRV):
-            state.number(rand_var)
-        elif isinstance(rand_var, LoopRV):
-            state.loop(rand_var)
-        else:
-            state.block(rand_var)
-        self._history.amend(replace(state, named=state.named.without(rand_var.name)))
+        with self._history.alone():
+            state = self.state
+            if isinstance(rand_var, ExprRV):
+                state.number(rand_var)
+            elif isinstance(rand_var, LoopRV):
+                state.loop(rand_var)
+            else:
+                state.block(rand_var)
+            self._history.amend(replace(state, named=state.named.without(rand_var.name)))
 
 
 def _sref(path: tuple[t.Stmt, ...], stmt: t.For | t.Block) -> StmtSRef:

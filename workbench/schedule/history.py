@@ -7,14 +7,16 @@ A step taken after an undo begins a branch; nothing is ever lost.
     sch.switch(0)                     # back on the first
 
 Invariant: states are immutable and shared; a history only says which came from which, and which one is looked at.
-Whoever shows it is told when it moves, so that a screen and a cell that hold one schedule never disagree.
+Whoever shows it is told when it moves, so that a screen and a cell that hold one schedule never disagree.  They may be
+two threads (JupyterLab asks on one of its own while a cell runs): who moves it has it `alone` meanwhile.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 from weakref import WeakMethod
 
@@ -48,6 +50,9 @@ class History:
         self._visited = [_Visited(state, None)]
         self._here = 0
         self._watching: list[WeakMethod[Callable[[], None]]] = []
+        self._lock = RLock()
+        self._later, self._due = 0, False
+        """How many of those that have it alone tell of its moves at their end; whether there is something to tell."""
         self._copied: tuple[History, int, int] | None = None
         """Of a copy: the history that it was made of, its length, and the state that it looked at."""
         self.moves: dict[int, tuple[Move, ...]] = {}
@@ -68,15 +73,37 @@ class History:
         return self._visited[0].state
 
     def copy(self) -> History:
-        made = History(self.state)
-        made._visited = [_Visited(item.state, item.parent, item.following) for item in self._visited]
-        made._here, made.moves = self._here, dict(self.moves)
-        made._copied = self, len(self._visited), self._here
+        with self._lock:
+            made = History(self.state)
+            made._visited = [_Visited(item.state, item.parent, item.following) for item in self._visited]
+            made._here, made.moves = self._here, dict(self.moves)
+            made._copied = self, len(self._visited), self._here
         return made
 
     def __getstate__(self) -> dict[str, Any]:
         """For copies and files: who watches this history watches no other."""
-        return {**self.__dict__, "_watching": [], "_copied": None, "moves": {}}
+        mine = {name: value for name, value in self.__dict__.items() if name != "_lock"}
+        return {**mine, "_watching": [], "_copied": None, "moves": {}, "_later": 0, "_due": False}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _lock=RLock())
+
+    @contextmanager
+    def alone(self, at_once: bool = False) -> Iterator[None]:
+        """Nobody else moves it meanwhile.  Who watches is told at the end, or `at_once`."""
+        due = False
+        try:
+            with self._lock:
+                self._later += not at_once
+                try:
+                    yield
+                finally:
+                    self._later -= not at_once
+                    due = self._due and not self._later
+                    self._due = self._due and not due
+        finally:
+            if due:
+                self._tell()
 
     def watch(self, method: Callable[[], None]) -> None:
         """Call a bound method whenever another state is looked at, as long as its object is alive."""
@@ -84,6 +111,12 @@ class History:
 
     def _move(self, number: int) -> None:
         self._here = number
+        if self._later:
+            self._due = True
+        else:
+            self._tell()
+
+    def _tell(self) -> None:
         for reference in tuple(self._watching):
             method = reference()
             if method is None:
@@ -96,17 +129,22 @@ class History:
         """The first of `states` comes from the one looked at (or that numbered `after`), each other from the one
         before; look at the last.
         """
-        here = self._here if after is None else after
-        for state in states:
-            self._visited.append(_Visited(state, here))
-            self._visited[here].following = here = len(self._visited) - 1
-        self._move(here)
+        with self.alone():
+            here = self._here if after is None else after
+            for state in states:
+                self._visited.append(_Visited(state, here))
+                self._visited[here].following = here = len(self._visited) - 1
+            self._move(here)
 
     def follow(self, other: History) -> None:
         """Take over what was done in `other`, a copy of this history as it is now, branches included.
 
         Raises `ScheduleError` for what is no copy, or one from which this history has moved away.
         """
+        with self.alone():
+            self._follow(other)
+
+    def _follow(self, other: History) -> None:
         count = len(self._visited)
         if other._copied is None or other._copied[0] is not self or other._copied[1:] != (count, self._here):
             raise refuse(
@@ -132,27 +170,28 @@ class History:
         return self._walk(steps, lambda item: item.following)
 
     def _walk(self, steps: int, towards: Any) -> bool:
-        here: Any = self._here
-        for _ in range(steps):
-            here = towards(self._visited[here])
-            if here is None:
-                break
-        if here is None:
-            return False
-        self._move(here)
-        return True
+        with self.alone():
+            here: Any = self._here
+            for _ in range(steps):
+                here = towards(self._visited[here])
+                if here is None:
+                    return False
+            self._move(here)
+            return True
 
     def mark(self) -> Mark:
         """What `back_to` goes back to."""
-        return Mark(self._here, tuple(item.following for item in self._visited))
+        with self._lock:
+            return Mark(self._here, tuple(item.following for item in self._visited))
 
     def back_to(self, mark: Mark) -> None:
         """Be as when `mark` was made: states that came since are forgotten, branches and redo are as they were."""
-        del self._visited[len(mark.following) :]
-        self.moves = {number: moves for number, moves in dict(self.moves).items() if number < len(self._visited)}
-        for item, following in zip(self._visited, mark.following, strict=True):
-            item.following = following
-        self._move(mark.here)
+        with self.alone():
+            del self._visited[len(mark.following) :]
+            self.moves = {number: moves for number, moves in dict(self.moves).items() if number < len(self._visited)}
+            for item, following in zip(self._visited, mark.following, strict=True):
+                item.following = following
+            self._move(mark.here)
 
     # --- branches ---
 
@@ -179,13 +218,15 @@ class History:
 
     def go_to(self, number: int) -> None:
         """Look at a state of any branch, and let redo lead to it from everywhere before it."""
-        for parent, child in zip(self.chain(number), self.chain(number)[1:], strict=False):
-            self._visited[parent].following = child
-        self._move(number)
+        with self.alone():
+            for parent, child in zip(self.chain(number), self.chain(number)[1:], strict=False):
+                self._visited[parent].following = child
+            self._move(number)
 
     def step_to(self, number: int) -> None:
         """Look at a state of the branch looked at, before or ahead; redo leads where it led."""
-        self._move(number)
+        with self.alone():
+            self._move(number)
 
     def __getitem__(self, number: int) -> ScheduleState:
         return self._visited[number].state

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -190,9 +191,10 @@ class Schedule(ClassicSchedule):
 
     def copy(self) -> Schedule:
         """Another handle on the same state and history; references serve both."""
-        made = Schedule(self.state)
+        history = self._history.copy()
+        made = Schedule(history.state)
         made._settings, made._target = self._settings, self._target
-        made._history = self._history.copy()
+        made._history = history
         return made
 
     __copy__ = copy
@@ -218,7 +220,8 @@ class Schedule(ClassicSchedule):
             found=f"functions: {', '.join(functions)}",
             fix=nearest(func_name, functions),
         )
-        self._commit(replace(self.state, working=func_name))
+        with self.alone():
+            self._commit(replace(self.state, working=func_name))
 
     def undo(self, steps: int = 1) -> bool:
         """Go back; False if there are not so many steps."""
@@ -239,8 +242,9 @@ class Schedule(ClassicSchedule):
 
     def switch(self, number: int) -> None:
         """Go to the end of a branch, by its number in `branches`."""
-        _ = self.branches[number]
-        self._history.go_to(self._history.ends()[number])
+        with self.alone():
+            _ = self.branches[number]
+            self._history.go_to(self._history.ends()[number])
 
     def rebase(self, onto: Schedule | int) -> Rebased:
         """This schedule's own steps on top of another schedule, or of the branch of that number.
@@ -260,14 +264,16 @@ class Schedule(ClassicSchedule):
         ``sch.change(4, factors=[None, 16])``.  What the schedule was stays a branch.  Raises `ScheduleError` naming
         the first step that is refused; nothing is changed then.
         """
-        change(self, checked(number, int, "change(number)", lambda value: None), arguments)
+        with self.alone():
+            change(self, checked(number, int, "change(number)", lambda value: None), arguments)
 
     def leave_out(self, number: int) -> None:
         """Be without step `number` (from 1, as `trace` prints them), with every later step done again.
 
         What the schedule was stays a branch.  Raises `ScheduleError` naming the first later step that needs it.
         """
-        leave_out(self, checked(number, int, "leave_out(number)", lambda value: None))
+        with self.alone():
+            leave_out(self, checked(number, int, "leave_out(number)", lambda value: None))
 
     @property
     def moves(self) -> Moves:
@@ -281,6 +287,13 @@ class Schedule(ClassicSchedule):
     def watch(self, method: Callable[[], None]) -> None:
         """Call a bound method whenever this schedule moves, as long as the method's object is alive."""
         self._history.watch(method)
+
+    def alone(self, at_once: bool = False) -> AbstractContextManager[None]:
+        """`with sch.alone():` no other thread moves it meanwhile: a screen's command waits for a cell, and it for that.
+
+        Who watches is told of moves at the end; `at_once`: when they are made.
+        """
+        return self._history.alone(at_once)
 
     def _commit(self, state: ScheduleState) -> None:
         self._history.commit(state)
@@ -404,8 +417,9 @@ class Schedule(ClassicSchedule):
 
     def do(self, steps: Sequence[Step]) -> None:
         """Do steps that name results of this schedule and of one another, all or none.  Raises `ScheduleError`."""
-        live = {name: make_reference(name, target) for name, target in self.state.named.items()}
-        self._do(steps, live)
+        with self.alone():
+            live = {name: make_reference(name, target) for name, target in self.state.named.items()}
+            self._do(steps, live)
 
     def replay(self, trace: Trace, *, resample: bool = False) -> None:
         """Do the steps of `trace` from here, all or none.
@@ -417,18 +431,19 @@ class Schedule(ClassicSchedule):
         self._do(trace.steps, {}, resample)
 
     def _do(self, steps: Sequence[Step], names: dict[str, Reference], resample: bool = False) -> None:
-        state = self.state
         states: list[ScheduleState] = []
-        for number, step in enumerate(steps, 1):
-            try:
-                state, made = replayed(state, step, names, resample)
-            except ScheduleError as error:
-                error.where = f"step {number} of the trace: {step.line()}"
-                error.kept = "nothing of the trace was applied"
-                raise
-            states.append(state)
-            names.update(zip(step.results, made, strict=True))
-        self._history.commit(*states)
+        with self.alone():
+            state = self.state
+            for number, step in enumerate(steps, 1):
+                try:
+                    state, made = replayed(state, step, names, resample)
+                except ScheduleError as error:
+                    error.where = f"step {number} of the trace: {step.line()}"
+                    error.kept = "nothing of the trace was applied"
+                    raise
+                states.append(state)
+                names.update(zip(step.results, made, strict=True))
+            self._history.commit(*states)
 
 
 def _unpickled(
@@ -463,12 +478,13 @@ def _method(schedule: Schedule, entry: Primitive) -> Callable[..., Any]:
 
     # The signature of the table's entry decides what is passed; it is bound strictly before anything runs.
     def method(*args: Any, **named: Any) -> Any:
-        try:
-            state, results = run(schedule.state, entry, bound(entry, args, named))
-        except ScheduleError as error:
-            raise schedule._settings.rendered(error) from None
-        schedule._settings.check(state.func)
-        schedule._commit(state)
+        with schedule.alone():
+            try:
+                state, results = run(schedule.state, entry, bound(entry, args, named))
+            except ScheduleError as error:
+                raise schedule._settings.rendered(error) from None
+            schedule._settings.check(state.func)
+            schedule._commit(state)
         return results
 
     method.__name__ = entry.name

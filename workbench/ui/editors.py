@@ -8,6 +8,7 @@
 Invariant: what was agreed on last is kept for each schedule as its state.  A schedule in another state than that was
 moved (by a cell, or by a command that was interrupted): the session takes it over.  A session that shows another
 schedule was moved: the schedule goes to that state, if it has ever been in it, else an editor is made anew.
+A cell may run in another thread and move on at any time: what it did since is left to the next look, never taken back.
 A cell's move that the session refuses stays with the cell: it is told, and tried again on each other session.
 Questions (`get_loops`) behind the last move are no part of a state: the session has a schedule without them.
 """
@@ -41,6 +42,14 @@ _BACK: Final = 3
 """Moves that are taken back one by one, as Python tells it."""
 
 
+class _Agreed(NamedTuple):
+    """A state that the session has too."""
+
+    state: Any
+    known: str
+    """What the schedule is in it, after its last move (`_known`)."""
+
+
 class _Refusal(NamedTuple):
     """A state of a schedule that a session could not take over, and why."""
 
@@ -72,10 +81,12 @@ class Editors:
         self._given = given
         self._open: dict[str, ScheduleCommands] = {}
         self._lenses: dict[str, LensCommands] = {}
-        self._agreed: dict[int, Any] = {}
-        """For each schedule, by identity, the state that the session has too."""
+        self._agreed: dict[int, _Agreed] = {}
+        """By the identity of a schedule."""
         self._steady: tuple[Session, Steady] | None = None
         """How long the session's schedules are what they were when they were last looked at."""
+        self._followed: Schedule | None = None
+        """What the session is made of just now."""
         self._refused: dict[int, _Refusal] = {}
         """For each schedule, by identity, the refusal of a state that it may be in."""
         if given is not None:
@@ -93,7 +104,7 @@ class Editors:
                 schedule = given.retarget(session.target)
             told = self._announce if schedule is given else _nothing
             self._open[kernel] = self._commands(schedule, told)
-            self._agree(schedule, schedule.state)
+            self._agree(schedule, schedule.copy())
             self._steady = session, Steady(session)  # by now the steps up to it are known
         return self._open[kernel]
 
@@ -138,7 +149,8 @@ class Editors:
         """Whether the session shown has the state that a schedule is in, or has refused it."""
         refusal = self._refusal(schedule)
         refused = refusal is not None and refusal.session is self._session()
-        return refused or self._agreed.get(id(schedule)) is schedule.state
+        agreed = self._agreed.get(id(schedule))
+        return refused or (agreed is not None and agreed.state is schedule.state)
 
     def follow(self) -> None:
         """Make the session of what was moved outside of `carry_out`; `trouble` says why that was refused.
@@ -159,19 +171,21 @@ class Editors:
 
     def _follow(self, schedule: Schedule) -> None:
         """Make the session of what a cell did to a schedule; interrupted, the next look tries again."""
-        state, session, mark = schedule.state, self._session(), schedule.moves.mark()
+        now, session = schedule.copy(), self._session()  # the cell may go on meanwhile
+        self._followed = schedule
         try:
-            before = schedule.moves.find(_fingerprint(session, schedule.func_working_on) or "")
-            if self._take_over(schedule, _told(schedule, before), by_cell=True):
-                self._moved_by_cell(schedule.func_working_on, schedule.code())
+            before = now.moves.find(_fingerprint(session, now.func_working_on) or "")
+            if self._take_over(now, _told(now, before), by_cell=True):
+                self._moved_by_cell(now.func_working_on, now.code())
         except WorkbenchError as error:
-            self._refused[id(schedule)] = _Refusal(state, session, ErrorView.of(error))
+            self._refused[id(schedule)] = _Refusal(now.state, session, ErrorView.of(error))
         except BaseException:
-            schedule.moves.back_to(mark)  # where the cell left it, whatever was shown meanwhile
             self._agreed.pop(id(schedule), None)
             raise
         else:
-            self._agree(schedule, state)
+            self._agree(schedule, now)
+        finally:
+            self._followed = None
 
     def carry_out(self, kernel: str, work: Callable[[], Answer], call: Callable[[], str] | None = None) -> Answer:
         """Do something with the schedule of a kernel; a session that refuses it undoes it, and so does an interrupt.
@@ -179,16 +193,18 @@ class Editors:
         `call` gives the line of Python that did it; without, it is told from the moves.
         """
         schedule = self.editor(kernel).schedule
-        mark, before = schedule.moves.mark(), schedule.moves.here
-        try:
-            answer = work()
-            if not self._looked_at(schedule):
-                self._take_over(schedule, call() if call is not None else _told(schedule, before))
-                self._agree(schedule, schedule.state)
-        except BaseException:
-            schedule.moves.back_to(mark)
-            self._agreed.pop(id(schedule), None)  # whether the session has followed by then is seen at the next look
-            raise
+        with schedule.alone(at_once=True):  # a cell waits
+            mark, before = schedule.moves.mark(), schedule.moves.here
+            try:
+                answer = work()
+                if not self._looked_at(schedule):
+                    now = schedule.copy()
+                    self._take_over(now, call() if call is not None else _told(now, before))
+                    self._agree(schedule, now)
+            except BaseException:
+                schedule.moves.back_to(mark)
+                self._agreed.pop(id(schedule), None)  # whether the session has followed is seen at the next look
+                raise
         return answer
 
     def shown(self, session: Session) -> None:
@@ -200,16 +216,25 @@ class Editors:
             refusal = self._refusal(schedule)
             if refusal is not None and fingerprint is not None and _fingerprint(refusal.session, kernel) == fingerprint:
                 continue  # it is the cell that has moved it, not the session: that is tried again
-            if fingerprint is None or not _brought(schedule, fingerprint):
+            if fingerprint is None:
                 self._close(kernel)
-            else:
-                self._agree(schedule, schedule.state)
+                continue
+            with schedule.alone(at_once=True):
+                agreed, known = self._agreed.get(id(schedule)), _known(schedule)
+                moved = schedule is self._followed or (agreed is not None and agreed.known != known)
+                if moved and known != fingerprint:
+                    continue  # a cell has moved it since: what it did is no part of what is shown, and stays
+                if _brought(schedule, fingerprint):
+                    self._agree(schedule, schedule.copy())
+                else:
+                    self._close(kernel)
 
     def _close_outdated(self, session: Session) -> None:
         """Close the editors of kernels that have become others, though nobody moved their schedules."""
         for kernel, commands in list(self._open.items()):
             schedule = commands.schedule
-            moved = self._agreed.get(id(schedule)) is not schedule.state
+            agreed = self._agreed.get(id(schedule))
+            moved = agreed is None or agreed.state is not schedule.state
             if not moved and _fingerprint(session, kernel) != _known(schedule):
                 self._close(kernel)
 
@@ -232,9 +257,9 @@ class Editors:
             found.append(self._given)
         return found
 
-    def _agree(self, schedule: Schedule, state: Any) -> None:
-        """The session has a state of a schedule."""
-        self._agreed[id(schedule)] = state
+    def _agree(self, schedule: Schedule, now: Schedule) -> None:
+        """The session has the state of a schedule that it was in when it was copied."""
+        self._agreed[id(schedule)] = _Agreed(now.state, _known(now))
         self._refused.pop(id(schedule), None)
 
     def _take_over(self, schedule: Schedule, call: str, by_cell: bool = False) -> bool:

@@ -66,16 +66,17 @@ class LensCommands:
         """Give a split other factors.  Raises `WorkbenchError` naming the later move that is refused then."""
         step, factors = argument(args, "step", int), argument(args, "factors", list)
         items({"factors": [one for one in factors if one is not None]}, "factors", int)
-        seen, state = argument(args, "seen", str), self.schedule.fingerprint()
-        if seen != state:
-            raise outdated_schedule(self.schedule.func_working_on, f"state {seen[:16]}", f"state {state[:16]}")
-        self._told = True  # the answer shows what moves now
-        try:
-            self.schedule.change(step, factors=factors)
-            self.call = f"sch.change({step}, factors={factors})"
-        finally:
-            self._told = False
-        return self._show(self._block)
+        with self.schedule.alone(at_once=True):
+            seen, state = argument(args, "seen", str), self.schedule.fingerprint()
+            if seen != state:
+                raise outdated_schedule(self.schedule.func_working_on, f"state {seen[:16]}", f"state {state[:16]}")
+            self._told = True  # the answer shows what moves now
+            try:
+                self.schedule.change(step, factors=factors)
+                self.call = f"sch.change({step}, factors={factors})"
+            finally:
+                self._told = False
+            return self._show(self._block)
 
     def _exact(self, args: dict[str, Any]) -> Answer:
         """The time on this machine, and the misses of the caches, counted one by one."""

@@ -76,7 +76,9 @@ class ScheduleCommands:
 
     def _show(self) -> Answer:
         self._told = False
-        view, edits = self._model.view(), self._edits()
+        with self.schedule.alone():
+            view = self._model.view()
+        edits = self._edits()
         return Answer(view.state, replace(view, edited=say.schedule.edited_after(edits)) if edits else view)
 
     def _reasons(self, args: dict[str, Any]) -> Answer:
@@ -110,13 +112,14 @@ class ScheduleCommands:
 
         Raises `WorkbenchError` where a cell has moved the schedule meanwhile; the pages draw it anew then.
         """
-        seen, state = argument(args, "seen", str, None), self.schedule.fingerprint()
-        if seen is not None and seen != state:
-            self._told = False
-            self._moved()
-            raise outdated_schedule(self.schedule.func_working_on, f"state {seen[:16]}", f"state {state[:16]}")
-        command()
-        return self._show()
+        with self.schedule.alone(at_once=True):
+            seen, state = argument(args, "seen", str, None), self.schedule.fingerprint()
+            if seen is not None and seen != state:
+                self._told = False
+                self._moved()
+                raise outdated_schedule(self.schedule.func_working_on, f"state {seen[:16]}", f"state {state[:16]}")
+            command()
+            return self._show()
 
 
 class ScheduleEditor(Screen):
