@@ -14,7 +14,7 @@ from tests.driver.programs import EIGHT_LANES, INPUT, onnxruntime_outputs, wide_
 from workbench import relay, te
 from workbench.core.errors import WorkbenchError
 from workbench.driver.session import Session
-from workbench.relay.ir.operator import OPERATORS, operator
+from workbench.relay.ir.operator import OPERATORS, Operator, operator
 from workbench.relay.transform import PassContext
 from workbench.topi.nn_conv import Conv2D
 
@@ -306,6 +306,31 @@ def test_what_is_derived_from_an_operator_computes_what_it_says() -> None:
         np.testing.assert_allclose(found, Twice().reference(given, taps), rtol=1e-4, atol=1e-4)
     finally:
         OPERATORS.remove("test.twice_conv2d")
+
+
+def test_an_operator_that_lacks_what_its_family_reads_is_told() -> None:
+    @operator("test.product")
+    class Mine(Operator):
+        """Once the first operand, and a family without its methods."""
+
+        family = "product"
+
+        def infer(self, a: Any, b: Any) -> Any:
+            return a
+
+        def compute(self, a: Any, b: Any) -> Any:
+            return te.compute(a.shape, lambda *at: a(*at), name="mine")
+
+        def reference(self, a: Any, b: Any) -> Any:
+            return a
+
+    try:
+        x = relay.var(INPUT, shape=(4, 4))
+        session = wb.open(relay.Function([x], relay.op.call("test.product", x, x)), target=EIGHT_LANES)
+        error = session.step("Lower").error
+        assert error is not None and error.code == "E-CHOICE-FAMILY" and "no extents" in error.found
+    finally:
+        OPERATORS.remove("test.product")
 
 
 def test_a_loop_program_has_no_candidates() -> None:

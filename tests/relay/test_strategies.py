@@ -240,7 +240,8 @@ def test_a_generic_function_answers_by_the_keys_of_the_target() -> None:
     assert answer(1) == "default 1"
     with target.Target("llvm"):
         assert answer(2) == "cpu 2"
-    with pytest.raises(WorkbenchError, match="has a version for cpu already"):
+    with pytest.raises(WorkbenchError, match="has a version for cpu already") as caught:
         answer.register("cpu", lambda x: x, override=False)
+    assert caught.value.code == "E-GENERIC-FUNC"
     alone = target.generic_func(lambda: "alone")
     assert alone() == "alone"

@@ -234,11 +234,27 @@ def test_short_rows_that_are_apart_in_memory_are_written_out() -> None:
     assert [loop.kind for loop in loops] == [t.ForKind.SERIAL, t.ForKind.UNROLLED]
 
 
-@pytest.mark.parametrize(("shape", "together"), (((3, 10, 37), 5), ((7, 40), 7), ((4, 96, 48), 8), ((1, 1, 33), 1)))
+@pytest.mark.parametrize(("shape", "together"), (((3, 10, 37), 5), ((7, 40), 7), ((4, 96, 50), 8), ((1, 1, 33), 1)))
 def test_sums_along_memory_are_added_up_side_by_side(shape: tuple[int, ...], together: int) -> None:
     loops = scheduled(sums(*shape)).state.tree.blocks["total"].loops
     unrolled = [loop.extent.value for loop in loops if loop.kind is t.ForKind.UNROLLED]  # type: ignore[attr-defined]
     assert unrolled == ([together] if together > 1 else [])
+
+
+@pytest.mark.parametrize(("shape", "widths"), (((3, 10, 48), [4, 16]), ((7, 128), [4, 16, 64]), ((5, 100), [4, 16])))
+def test_long_sums_along_memory_go_in_the_lanes_of_vectors(shape: tuple[int, ...], widths: list[int]) -> None:
+    schedule = scheduled(sums(*shape))
+    partial = [name for name in schedule.state.tree.blocks if name.startswith("total_rf") and "init" not in name]
+    assert sorted(width for name in partial for width in vector_loops(schedule, name)) == widths
+    given = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    found = np.zeros(shape[:-1], np.float32)
+    interpret(schedule.func, given, found, check_regions=True, check_races=True)
+    np.testing.assert_allclose(found, given.sum(axis=-1, dtype=np.float64), rtol=1e-5, atol=1e-5)
+    assert {buffer.scope for buffer in buffers_of(schedule) if buffer.name.startswith("total_rf")} == {"local"}
+
+
+def buffers_of(schedule: Schedule) -> list[t.Buffer]:
+    return [node for node in post_order(schedule.func) if isinstance(node, t.Buffer)]
 
 
 @pytest.mark.parametrize("name", ("split heads", "joined heads", "transposed", "taken", "row means"))

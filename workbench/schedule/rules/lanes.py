@@ -22,8 +22,8 @@ VECTORS = (4, 2, 1)
 """Vectors of partial results, the first that divides the reduction."""
 FEW = 4
 """Lanes that are put together one after the other."""
-SHORTEST = 2
-"""Vectors that a reduction fills at least."""
+SHORTEST, UNEVEN = 2, 4
+"""Vectors that a reduction fills at least, and one that leaves a rest, which is asked for in each turn."""
 
 
 def in_lanes(schedule: Schedule, name: str, machine: Machine) -> list[LoopRV] | None:
@@ -53,7 +53,7 @@ def _lanes(site: BlockSite, machine: Machine) -> int | None:
     item, lanes = items[reduced[-1]], machine.lanes_for(site.block.writes[0].buffer)
     size, loop = extent(item), site.loops[-1]
     along = site.realize.iter_values[reduced[-1]] is loop.var and loop.kind is t.ForKind.SERIAL
-    if size is None or size < SHORTEST * lanes or not along:
+    if size is None or not along or size < (SHORTEST if size % lanes == 0 else UNEVEN) * lanes:
         return None
     return lanes if unit_stride(site, item) else None
 

@@ -160,7 +160,7 @@ def erf(x: n.PrimExpr, scaled: Scale = by_bits) -> n.PrimExpr:
     return let.around(n.Call(dtype, "copysign", (chosen, x)))  # also for -0.0
 
 
-FLOAT32: Final[dict[str, Callable[[n.PrimExpr], n.PrimExpr]]] = {
+FLOAT32: Final[dict[str, Callable[..., n.PrimExpr]]] = {
     "exp": exp,
     "sigmoid": sigmoid,
     "tanh": tanh,
