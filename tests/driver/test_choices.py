@@ -295,6 +295,7 @@ def test_what_is_derived_from_an_operator_computes_what_it_says() -> None:
         def reference(self, data: Any, weight: Any) -> Any:
             return 2 * Conv2D.reference(self, data, weight)
 
+    made_twice: Any = Twice
     try:
         random = np.random.default_rng(0)
         given, taps = (random.standard_normal(shape).astype(np.float32) for shape in ((1, 8, 9, 9), (16, 8, 1, 1)))
@@ -303,7 +304,7 @@ def test_what_is_derived_from_an_operator_computes_what_it_says() -> None:
             made = relay.op.call("test.twice_conv2d", x, relay.const(taps))
             session = wb.open(relay.Function([x], made), target=EIGHT_LANES)
         found = next(iter(session.run({INPUT: given}).values()))
-        np.testing.assert_allclose(found, Twice().reference(given, taps), rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(found, made_twice().reference(given, taps), rtol=1e-4, atol=1e-4)
     finally:
         OPERATORS.remove("test.twice_conv2d")
 

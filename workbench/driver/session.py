@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from dataclasses import replace as replace_field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
@@ -338,10 +338,10 @@ class Session(Value):
         """What can compute a kernel's operator: the cheapest first, then what does not fit, and why; prints a table."""
         return candidates_of(self, kernel)
 
-    def choose(self, kernel: str, implementation: str = "", **config: int) -> Session:
-        """A session in which an implementation (none: the cheapest) computes a kernel, with these numbers of its own.
+    def choose(self, kernel: str, implementation: Any = "", **config: SupportsIndex) -> Session:
+        """A session in which an implementation (its name, or one of `candidates`) computes a kernel, so configured.
 
-        Raises `WorkbenchError` where it cannot compute it, or has no such numbers.
+        Neither: the cheapest.  Numbers alone: what computes it now.  Raises `WorkbenchError` where that cannot be.
         """
         return self._with(plan_with(self, kernel, implementation, config))
 
