@@ -102,6 +102,8 @@ def pixel_tiles(machine: Machine, block: int, pixels: int, column: int = 0) -> I
     widths = [width for width in range(step, machine.lanes * machine.registers, step) if pixels % width == 0]
     for width in widths:
         vectors = -(-width // machine.lanes)
+        if vectors & (vectors - 1):
+            continue  # LLVM takes vectors of three or five registers apart, number by number
         for rows in divisors(block):
             if rows * vectors + vectors + 1 >= machine.registers:
                 break
