@@ -95,6 +95,13 @@ def test_bytes_are_read_as_they_are(name: str) -> None:
     assert_same(NARROWED[name])
 
 
+def raised() -> relay.Function:
+    """A picture of three axes, which a zero point of four makes one of four."""
+    x = relay.var("x", shape=(4, 8, 8), dtype="uint8")
+    data = relay.subtract(relay.cast(x, "int32"), relay.const(np.full((1, 1, 1, 1), 3, "int32")))
+    return relay.Function([x], relay.nn.conv2d(data, relay.const(numbers((6, 4, 3, 3)).astype("int32"))))
+
+
 KEPT = {
     "a product of many matrices": along(relay.nn.batch_matmul, (2, 3, 8), (2, 5, 8)),
     "a transposed convolution": along(relay.nn.conv2d_transpose, (1, 2, 3, 3), (2, 4, 2, 2), padding=(1, 1)),
@@ -102,6 +109,7 @@ KEPT = {
     "a zero point that is no byte": convolution(256),
     "a zero point below the bytes of the data": convolution(-1),
     "a zero point for each channel": convolution(np.arange(4).reshape(1, 4, 1, 1)),
+    "a zero point of more axes than the data": raised(),
     "sums in int64": convolution(wide="int64"),
     "int16 widened": convolution(dtype="int16"),
 }

@@ -53,8 +53,10 @@ def _widened(node: Any) -> tuple[e.Expr, e.Expr | None] | None:
         return (node.args[0], None) if _dtype(node) == "int32" and _dtype(node.args[0]) in _BYTES else None
     if name == "subtract":
         found = _widened(node.args[0]) if _head(node.args[0]) == "cast" else None
-        zero = None if found is None else _byte(node.args[1], _dtype(found[0]))
-        return None if found is None or zero is None else (found[0], zero)
+        if found is None or _shape(node) != _shape(found[0]):  # a zero point of more axes adds some
+            return None
+        zero = _byte(node.args[1], _dtype(found[0]))
+        return None if zero is None else (found[0], zero)
     if isinstance(node, e.Call) and isinstance(node.op, Operator) and node.op.aliasing == 0 and len(node.args) == 1:
         found = _widened(node.args[0])
         return None if found is None else (node.replace(args=(found[0],)), found[1])
@@ -81,6 +83,11 @@ def _head(expr: Any) -> str:
 def _dtype(expr: e.Expr) -> str:
     found = expr.type_or_none
     return str(found.dtype) if isinstance(found, TensorType) else ""
+
+
+def _shape(expr: e.Expr) -> tuple[Any, ...] | None:
+    found = expr.type_or_none
+    return found.shape if isinstance(found, TensorType) else None
 
 
 def _linear(operator: Operator) -> bool:
