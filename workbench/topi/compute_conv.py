@@ -215,6 +215,11 @@ def conv2d_pixels(op: Any, data: Any, weight: Any) -> Any:
 
     shape = (g.batch, ceil_divide(g.out_channels, block), block, whole)
     conv = te.compute(shape, element, name="conv2d", tag="conv2d")
+    return picture_of_pixels(conv, g, block)
+
+
+def picture_of_pixels(conv: Any, g: Any, block: int) -> Any:
+    """The result NCHW of a convolution `by_pixels`: (batch, blocks of channels, block, pixels)."""
     return te.compute(
         (g.batch, g.out_channels, g.height, g.width),
         lambda n, o, y, x: conv(n, o // block, o % block, y * g.width + x), name="conv2d_output", tag="injective",

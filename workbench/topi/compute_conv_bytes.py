@@ -11,7 +11,7 @@ from typing import Any
 from .. import te
 from ..arith import build
 from . import layout as layouts
-from .compute_conv import pad_data, unpacked
+from .compute_conv import pad_data, picture_of_pixels, unpacked
 from .conv_times import filled
 from .nn_conv import result_dtype
 from .shapes import ceil_divide
@@ -88,7 +88,4 @@ def conv2d_byte_pixels(op: Any, data: Any, weight: Any) -> Any:
 
     shape = (g.batch, ceil_divide(g.out_channels, block), block, whole)
     conv = te.compute(shape, element, name="conv2d", tag="conv2d")
-    return te.compute(
-        (g.batch, g.out_channels, g.height, g.width),
-        lambda n, o, y, x: conv(n, o // block, o % block, y * g.width + x), name="conv2d_output", tag="injective",
-    )  # fmt: skip
+    return picture_of_pixels(conv, g, block)
