@@ -129,6 +129,41 @@ def test_passes_are_put_in_after_a_step() -> None:
     np.testing.assert_allclose(more.run(small_inputs())["y"], session.run(small_inputs())["y"], rtol=1e-6)
 
 
+@relay.transform.function_pass(opt_level=0, name="Mine")
+def Mine(function: Any, mod: Any, ctx: Any) -> Any:
+    return function
+
+
+def test_labels_of_replaced_passes_are_those_of_the_session_asked() -> None:
+    session = small_session()
+    places = [at for at, label in enumerate(session.labels) if label.partition("#")[0] == "FoldConstant"]
+    assert len(places) == 3, "the pipeline folds constants three times"
+    both = session.rerun(replace={"FoldConstant": Mine, "FoldConstant#2": Mine})
+    names = [label.partition("#")[0] for label in both.labels]
+    assert [at for at, name in enumerate(names) if name == "Mine"] == places[:2]
+    assert names[places[2]] == "FoldConstant"
+
+
+def test_a_pass_goes_behind_one_that_is_replaced() -> None:
+    session = small_session()
+    made = session.rerun(replace={"FuseOps": Mine}, insert={"FuseOps": "InferType"})
+    at = session.labels.index("FuseOps")
+    assert made.labels[at : at + 2] == ("Mine", "InferType#2")
+
+
+def test_passes_behind_one_step_run_in_the_order_given() -> None:
+    at = small_session().labels.index("FuseOps")
+    made = small_session().rerun(insert={"FuseOps": "InferType", at: Mine, 0: "SimplifyExpr"})
+    assert made.labels[1] == "SimplifyExpr" and made.labels[at + 2 : at + 4] == ("InferType#2", "Mine")
+
+
+def test_a_step_is_replaced_once() -> None:
+    at = small_session().labels.index("FuseOps")
+    with pytest.raises(WorkbenchError, match="replaced twice") as caught:
+        small_session().rerun(replace={"FuseOps": Mine, at: "InferType"})
+    assert caught.value.code == "E-PASS-PLACE" and f"'FuseOps' and {at}" in str(caught.value)
+
+
 def test_a_pass_whose_cell_ran_again_is_reloaded(own_passes: None) -> None:
     def define(value: float) -> Any:
         @relay.transform.function_pass(opt_level=0, name="Shift")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core.arguments import by_name
 from ..core.equal import same
@@ -20,10 +20,14 @@ from .anchors import anchor, located
 from .contents import Contents
 from .edit_check import require_sound
 from .history import History, Stage
-from .plan import ChosenBy, EditRow, LowerRow, Row, ScheduleRow, TextDelta, TraceTail
+from .plan import ChosenBy, CompilePlan, EditRow, LowerRow, Row, ScheduleRow, TextDelta, TraceTail
 from .rebase import Rebased
 from .tails import rebase_tail, trace_tail
 from .text import constants_in, is_module, parse, parse_function, texts_of
+
+if TYPE_CHECKING:
+    from ..core.transform import Pass
+    from .session import Session
 
 
 def functions_of(change: Any, program: IRModule) -> dict[str, Any]:
@@ -233,3 +237,37 @@ def _applicable_tails(
         for one in reports
         if one.result is not None and (one.applied or not one.dropped)
     ]
+
+
+def with_passes(
+    session: Session, replace: Mapping[str | int, str | Pass], insert: Mapping[str | int, str | Pass]
+) -> CompilePlan:
+    """The session's plan with other passes in the places of steps, and further ones after steps.
+
+    Every label and number is one of the session's steps as they are now: names are numbered anew once one is replaced.
+    Raises `WorkbenchError` (E-STEP-UNKNOWN, E-PASS-UNKNOWN, E-PASS-PLACE) for what is no step, is no pass, has no
+    place after it, or is replaced twice.
+    """
+    contents = session.history.contents
+    plan = session.plan
+    replaced: dict[int, str | int] = {}
+    for label, chosen in replace.items():
+        index = session[label].index
+        row = plan.rows[index - 1] if index else None
+        if row is None or row.kind != "pass":
+            kind = "import" if row is None else row.kind
+            raise WorkbenchError("E-PASS-UNKNOWN", f"step {label!r} is no pass", found=f"a step of kind {kind}")
+        if index in replaced:
+            raise WorkbenchError(
+                "E-PASS-PLACE", f"step {session.labels[index]!r} is replaced twice", where="rerun(replace=...)",
+                found=f"{replaced[index]!r} and {label!r}", expected="one pass for each step",
+            )  # fmt: skip
+        replaced[index] = label
+        plan = plan.with_row(index, contents.row_of(chosen, row.level))
+    places = [(session[label].index, label, chosen) for label, chosen in insert.items()]
+    for index, label, chosen in sorted(reversed(places), key=lambda place: -place[0]):  # the last first: none moves
+        level = session.actions[index].level
+        if level == "native":
+            raise WorkbenchError("E-PASS-PLACE", "no pass runs after code generation", found=str(label))
+        plan = plan.after(index, contents.row_of(chosen, level))
+    return plan

@@ -37,7 +37,7 @@ from .checking import BackgroundCheck
 from .choices import Candidates, candidates_of, plan_with
 from .debugging import debug
 from .dropping import applicable_plan
-from .edits import as_kernels, checked_row, require_change, rescheduled
+from .edits import as_kernels, checked_row, require_change, rescheduled, with_passes
 from .first_run import SCHEDULED, require_harmless
 from .history import Action, History, Stage, Step
 from .layers import SessionLayer, layers_of
@@ -204,16 +204,17 @@ class Session(Value):
         disabled_pass: Sequence[str] | None = None,
         passes: Sequence[str | Pass] | None = None,
         target: Target | str | None = None,
-        replace: Mapping[str, str | Pass] | None = None,
-        insert: Mapping[str, str | Pass] | None = None,
+        replace: Mapping[str | int, str | Pass] | None = None,
+        insert: Mapping[str | int, str | Pass] | None = None,
         required_pass: Sequence[str] | None = None,
     ) -> Session:
         """The same input through another pipeline.
 
         `disabled_pass`: names left out, where they are there.  `required_pass`: names of passes of the pipeline that
         run whatever the session's level.  `passes`: the relay passes to run instead (names or pass objects).
-        `replace`: passes of any level by the label of the step whose place they take; `insert`: passes by the label of
-        the step after which they run.  The default target is this session's.
+        `replace`: passes of any level by the label (or number) of the step whose place they take; `insert`: passes by
+        that of the step after which they run; both are steps of this session, or of `passes` where these are given.
+        The default target is this session's.
         """
         self.plan.settings.warn_unheard("rerun")
         contents = self.history.contents
@@ -227,11 +228,7 @@ class Session(Value):
             listed = items(passes, "rerun(passes=...)", "E-PASS-KIND", '["InferType", "FuseOps"]')
             plan = plan.with_graph([contents.row_of(chosen, "relay") for chosen in listed])
         made = self._with(plan)
-        for label, chosen in replace.items():
-            made = made._replaced(label, chosen)
-        found = {label: made._index(label) for label in insert}
-        for label, chosen in sorted(insert.items(), key=lambda item: -found[item[0]]):
-            made = made._inserted(label, chosen)
+        made = made._with(with_passes(made, replace, insert))
         plan = made.plan.requiring(required)
         known = {row.name for one in (plan, *self.history.plans) for row in one.rows if row.kind == "pass"}
         disabled = pass_names(disabled_pass, "rerun(disabled_pass=...)", known | CLASSIC, "E-PASS-KIND")
@@ -239,23 +236,6 @@ class Session(Value):
         if both:
             raise WorkbenchError("E-PASS-DISABLED", f"pass {both[0]} is both required and disabled", where="rerun(...)")
         return made._with(plan.without_passes(disabled))
-
-    def _replaced(self, label: str, chosen: str | Pass) -> Session:
-        """With another pass in the place of the step of this label."""
-        index = self._index(label)
-        row = self.plan.rows[index - 1] if index else None
-        if row is None or row.kind != "pass":
-            kind = "import" if row is None else row.kind
-            raise WorkbenchError("E-PASS-UNKNOWN", f"step {label!r} is no pass", found=f"a step of kind {kind}")
-        return self._with(self.plan.with_row(index, self.history.contents.row_of(chosen, row.level)))
-
-    def _inserted(self, label: str, chosen: str | Pass) -> Session:
-        """With a further pass after the step of this label."""
-        index = self._index(label)
-        level = self.actions[index].level
-        if level == "native":
-            raise WorkbenchError("E-PASS-PLACE", "no pass runs after code generation", found=label)
-        return self._with(self.plan.after(index, self.history.contents.row_of(chosen, level)))
 
     def without(self, step: str | int) -> Session:
         """The session without one step: a pass or an edit."""
