@@ -116,7 +116,7 @@ class Workbench(Screen):
         self._given = schedule.func_working_on if schedule is not None else ""
         self._editors = Editors(
             lambda: self._model.session, self._go, self._turn, lambda: self.announce("changed"), schedule,
-            lambda kernel, code: self._changes.moved_by_cell(kernel, code),
+            self._moved_by_cell,
         )  # fmt: skip
         self._exercise = ExerciseCommands(task, lambda: self.schedule)
         subject = SessionSubject(
@@ -318,6 +318,10 @@ class Workbench(Screen):
         return run
 
     # --- schedules ---
+
+    def _moved_by_cell(self, kernel: str, code: str) -> None:
+        self._begun.journal.moved_by_cell(kernel, code)
+        self._changes.moved_by_cell(kernel, code)
 
     def _scheduling(self, name: str) -> Callable[[dict[str, Any]], Answer]:
         """A command of the schedule editor, for the kernel that is asked about; its moves become the session's."""
