@@ -56,7 +56,9 @@ def test_nothing_of_the_editor_is_scrolled_sideways(harness: Harness, width: int
     page.get_by_role("button", name="cache_write", exact=True).click()
     expect(page.get_by_role("form", name="Arguments of cache_write")).to_be_visible()
     assert page.evaluate(SIDEWAYS) == []
-    for name in page.locator(".wb-tree .wb-iter, .wb-tree .wb-block-name").all():
+    names = page.locator(".wb-tree .wb-iter, .wb-tree .wb-block-name").all()
+    assert len(names) == 11, "each loop and each block has its name"
+    for name in names:
         place, tree = name.bounding_box(), page.locator(".wb-tree").bounding_box()
         assert place is not None and tree is not None
         assert tree["x"] <= place["x"] and place["x"] + place["width"] <= tree["x"] + tree["width"]

@@ -117,7 +117,9 @@ def test_fields_and_choices_are_as_wide_as_what_they_hold(harness: Harness) -> N
     opened(harness, 1400)
     page = harness.page
     bar = page.locator(".wb-graph-bar").first
-    for choice in bar.get_by_role("combobox").all():
+    choices = bar.get_by_role("combobox").all()
+    assert choices
+    for choice in choices:
         widths = choice.evaluate(ROOM)
         assert widths[0] <= widths[1]
     page.locator(".wb-box-call", has_text="nn.conv2d").first.click()
@@ -162,7 +164,9 @@ def test_the_numbers_of_boxes_lie_on_no_border(harness: Harness, width: int) -> 
     pane = harness.page.get_by_role("region", name="pane A")
     expect(pane.locator(".wb-number")).to_have_count(3)
     assert pane.evaluate(ON_LINES) == []
-    for label, edge in product(pane.locator(".wb-number").all(), pane.locator(".wb-edge text").all()):
+    edges = pane.locator(".wb-edge text").all()
+    assert edges
+    for label, edge in product(pane.locator(".wb-number").all(), edges):
         one, other = label.bounding_box(), edge.bounding_box()
         assert one and other
         apart = one["y"] >= other["y"] + other["height"] - 1 or other["y"] >= one["y"] + one["height"] - 1

@@ -41,6 +41,7 @@ def test_first_6_one_click_shows_what_each_pass_does(shown: Shown) -> None:
     expect(cells.nth(3)).to_have_text(re.compile(r"^\+[\d,]+ *$"))
     expect(cells.nth(2).locator(".wb-ablated-more")).to_have_attribute("style", re.compile("width: 48px"))
     gains = [cell for cell in pane.get_by_role("cell").all() if (cell.text_content() or "").startswith("−")]
+    assert gains, "without some pass something is less"
     assert all(cell.locator(".wb-ablated-less").count() == 1 for cell in gains), "what is less is drawn otherwise"
     expect(row(pane, "FoldScaleAxis").get_by_role("cell").first).to_have_text("same")
     expect(pane.get_by_role("columnheader", name="Cycles, estimated")).to_be_visible()

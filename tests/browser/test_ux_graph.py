@@ -214,7 +214,7 @@ def test_ux_10_the_drawing_is_saved_as_svg(shown: Shown) -> None:
     told = [text.text for text in drawing.iter(f"{space}text")]
     assert "mean" in told and "nn.contrib_dense_pack" in told
     boxes = [shape for shape in drawing.iter(f"{space}rect")]
-    assert len(boxes) >= shown.pane("A").locator(".wb-box").count()
+    assert len(boxes) >= shown.pane("A").locator(".wb-box").count() > 0
     assert all(shape.attrib["fill"] not in ("", "rgb(0, 0, 0)") for shape in boxes), "its colours are in the file"
 
 

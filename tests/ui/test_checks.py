@@ -15,6 +15,7 @@ import pytest
 from tests.driver.planted_rule import INPUTS, planted_rule
 from workbench import WorkbenchError
 from workbench.ui.checks import APART_SECONDS, REMEMBERED, ChecksCommands, _Teller
+from workbench.ui.given import RunInputs
 
 
 def ask(commands: ChecksCommands, op: str, **args: Any) -> dict[str, Any]:
@@ -41,7 +42,7 @@ def settled(commands: ChecksCommands) -> dict[str, Any]:
 def test_a_check_is_started_narrowed_and_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with planted_rule() as session:
-        commands = ChecksCommands(lambda: session, lambda: (INPUTS, "ones"), lambda: None)
+        commands = ChecksCommands(lambda: session, lambda: RunInputs(INPUTS, "ones"), lambda: None)
         assert ask(commands, "checks.state")["state"] == "none"
         ask(commands, "checks.start")
         assert settled(commands)["first_wrong"] == "Planted"
@@ -61,7 +62,7 @@ def test_a_saved_test_overwrites_nothing(tmp_path: Path, monkeypatch: pytest.Mon
     (tmp_path / "test_planted.py").write_text("a person's own")
     (tmp_path / "test_planted_2.npz").write_bytes(b"arrays")
     with planted_rule() as session:
-        commands = ChecksCommands(lambda: session, lambda: (INPUTS, "ones"), lambda: None)
+        commands = ChecksCommands(lambda: session, lambda: RunInputs(INPUTS, "ones"), lambda: None)
         ask(commands, "checks.start")
         settled(commands)
         ask(commands, "checks.save_test", step="Planted")
@@ -77,7 +78,7 @@ def test_a_saved_test_overwrites_nothing(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_what_goes_wrong_in_a_thread_is_shown() -> None:
     with planted_rule() as session:
-        commands = ChecksCommands(lambda: session, lambda: (INPUTS, "ones"), lambda: None)
+        commands = ChecksCommands(lambda: session, lambda: RunInputs(INPUTS, "ones"), lambda: None)
         ask(commands, "checks.start")
         settled(commands)
         ask(commands, "checks.narrow", step="FuseOps")
@@ -87,7 +88,7 @@ def test_what_goes_wrong_in_a_thread_is_shown() -> None:
 @pytest.mark.parametrize("op", ["checks.cancel", "checks.narrow", "checks.save_test"])
 def test_without_a_check_there_is_nothing_to_stop_or_narrow(op: str) -> None:
     with planted_rule() as session:
-        commands = ChecksCommands(lambda: session, lambda: (INPUTS, "ones"), lambda: None)
+        commands = ChecksCommands(lambda: session, lambda: RunInputs(INPUTS, "ones"), lambda: None)
         with pytest.raises(WorkbenchError) as caught:
             commands.table()[op]({"step": "FuseOps"})
         assert caught.value.code == "E-CHECK-NONE"
@@ -95,7 +96,7 @@ def test_without_a_check_there_is_nothing_to_stop_or_narrow(op: str) -> None:
 
 def test_while_a_step_is_looked_into_nothing_else_is_begun() -> None:
     with planted_rule() as session:
-        commands = ChecksCommands(lambda: session, lambda: (INPUTS, "ones"), lambda: None)
+        commands = ChecksCommands(lambda: session, lambda: RunInputs(INPUTS, "ones"), lambda: None)
         ask(commands, "checks.start")
         settled(commands)
         checked = commands._shown()
@@ -109,7 +110,7 @@ def test_while_a_step_is_looked_into_nothing_else_is_begun() -> None:
 def test_badges_belong_to_the_program_that_was_checked() -> None:
     with planted_rule() as session:
         shown = [session]
-        commands = ChecksCommands(lambda: shown[-1], lambda: (INPUTS, "ones"), lambda: None)
+        commands = ChecksCommands(lambda: shown[-1], lambda: RunInputs(INPUTS, "ones"), lambda: None)
         ask(commands, "checks.start")
         assert settled(commands)["first_wrong"] == "Planted"
         shown.append(session.without("Planted"))
@@ -134,7 +135,7 @@ def test_pages_are_told_from_the_loops_thread() -> None:
     async def kernel() -> None:
         with planted_rule() as session:
             commands = ChecksCommands(
-                lambda: session, lambda: (INPUTS, "ones"), lambda: told.append(threading.get_ident())
+                lambda: session, lambda: RunInputs(INPUTS, "ones"), lambda: told.append(threading.get_ident())
             )
             here.append(threading.get_ident())
             ask(commands, "checks.start")

@@ -12,6 +12,8 @@ from tests.driver.test_reliance import CASES, forget  # noqa: F401  (it takes ba
 from tests.schedule.programs import plain_matmul
 from tests.ui.asking import ask
 from workbench import relay
+from workbench.relay.ir.operator import OPERATORS, Fusion, Operator, operator
+from workbench.topi.emit import elementwise
 from workbench.ui.workbench import Workbench
 
 FOLLOWED = [name for name in CASES if name != "operator"]  # of an operator the program holds the object
@@ -75,3 +77,26 @@ def test_an_edit_is_taken_whichever_schedules_were_looked_at() -> None:
         step = next(one["id"] for one in ask(screen, "pipeline.open")["steps"] if one["name"] == "FoldConstant")
         text = ask(screen, "pipeline.source", step=step)["text"].replace("R.add(", "R.multiply(")
         assert "refused" not in ask(screen, "pipeline.edit", step=step, function="main", text=text), looked
+
+
+def test_a_verdict_of_the_verifier_is_of_the_operators_of_now() -> None:
+    """The import reads no operator's type, the verifier does: its word on it was that of the first time for ever."""
+    wide = [4]
+
+    @operator("test.times")
+    class _Wide(Operator):
+        fusion = Fusion.ELEMWISE
+
+        def infer(self, data: Any) -> Any:
+            return relay.TensorType((wide[0],), "float32")
+
+        def compute(self, data: Any) -> Any:
+            return elementwise(self, lambda x: x + x, data)
+
+    x = relay.var("x", shape=(4,))
+    screen = Workbench(wb.open(relay.Function([x], relay.Call(OPERATORS["test.times"](), [x]))))
+    step = ask(screen, "pipeline.open")["steps"][0]["id"]
+    assert ask(screen, "pipeline.verify", step=step)["problems"] == []
+    wide[0] = 2
+    (problem,) = ask(screen, "pipeline.verify", step=step)["problems"]
+    assert "types-agree" in problem

@@ -49,6 +49,7 @@ def agreed(screen: Workbench, schedule: Schedule) -> None:
     assert screen.session.schedule(name).fingerprint() == schedule.moves.state(schedule.moves.here).fingerprint
     assert ask(screen, "schedule.open", kernel=name)["state"] == schedule.fingerprint()
     steps = [screen.session.step(number) for number, label in enumerate(screen.session.labels) if label == "Schedule"]
+    assert steps or not schedule.moves.done, "what was done is no step of the session"
     if steps:
         assert fingerprint(steps[-1].stage.module[name]) == fingerprint(schedule.func)
 

@@ -34,3 +34,17 @@ def test_nothing_is_found_where_nothing_is() -> None:
 def test_a_namespace_of_thousands_is_cut() -> None:
     session = small_session()
     assert len(listed(**{f"s{number}": session for number in range(1000)})) == 200
+
+
+class Standing:
+    """An object that stands for another, as flask's `request`: outside of a request it has no class to tell."""
+
+    @property
+    def __class__(self) -> type:  # type: ignore[override]
+        raise RuntimeError("Working outside of request context.")
+
+
+def test_a_variable_that_refuses_to_say_what_it_is_hides_no_other() -> None:
+    session = small_session()
+    found = listed(before=session, request=Standing(), after=session)
+    assert [one["name"] for one in found] == ["before", "after"]

@@ -77,7 +77,9 @@ def test_every_command_answers_or_says_why_not(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in ("nothing", "a graph without main")])
 def test_what_can_be_compiled_shows_its_kernels_texts(name: str) -> None:
     screen = Workbench(opened(name))
-    for kernel in screen.ask("kernels").content["view"]["kernels"]:
+    kernels = screen.ask("kernels").content["view"]["kernels"]
+    assert kernels
+    for kernel in kernels:
         for layer in ("te", "schedule", "tir", "llvm", "asm"):
             content = screen.ask("pane", layer=layer, kernel=kernel["name"]).content
             assert content["ok"] and content["view"]["text"]["total"] > 0, (kernel["name"], layer)

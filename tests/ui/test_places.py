@@ -28,3 +28,16 @@ def test_branches_of_two_targets_are_told_as_such() -> None:
     apart = dict(map(tuple, screen.ask("branches.whole", number=0).content["view"]["apart"]))
     assert apart["other target"] == "llvm | llvm -mcpu=x86-64-v3"
     assert apart["steps in one only"] == "none"
+
+
+def test_what_a_cell_does_with_the_views_that_it_reads_is_its_own_affair() -> None:
+    """The dictionary was the screen's own: a cell's change to it was in the list, without a page that was told."""
+    screen = Workbench(small_session())
+    assert screen.ask("views.keep", name="here", place="A=tir").content["ok"]
+    read = screen.views
+    assert read == {"here": "A=tir"} and read["here"] == "A=tir"
+    with pytest.raises(TypeError):
+        read["there"] = "A=te"  # type: ignore[index]
+    assert screen.ask("views.keep", name="there", place="A=te").content["ok"]
+    assert list(read) == ["here"], "what was read is of then"
+    assert screen.ask("views.list").content["view"] == {"views": [["here", "A=tir"], ["there", "A=te"]]}

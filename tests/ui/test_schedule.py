@@ -145,14 +145,18 @@ def test_what_stands_inside_a_made_block_is_a_box_as_any_other() -> None:
     """It was drawn, and choosing it said that there is no such loop any more."""
     editor = tiled()
     ask(editor, "apply", primitive="blockize", selection="l:C:3", arguments={})
-    for node in walked(ask(editor, "open")["tree"]):
+    nodes = walked(ask(editor, "open")["tree"])
+    assert "C_o" in [node["name"] for node in nodes]
+    for node in nodes:
         reasons = ask(editor, "reasons", selection=node["id"])["reasons"]
         assert reasons and (node["kind"] == "block" or reasons["unroll"] is None), node["name"]
     ask(editor, "apply", primitive="unroll", selection="l:C:2", arguments={})
     assert "unroll" in editor.code
     ask(editor, "undo")
     ask(editor, "apply", primitive="tensorize", selection="b:C_o", arguments={"tensor_intrin": MINE})
-    for node in walked(ask(editor, "open")["tree"]):
+    nodes = walked(ask(editor, "open")["tree"])
+    assert "C_o" in [node["name"] for node in nodes]
+    for node in nodes:
         assert ask(editor, "reasons", selection=node["id"])["reasons"], node["name"]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -223,6 +224,44 @@ def test_what_is_kept_follows_what_is_done(monkeypatch: pytest.MonkeyPatch) -> N
     assert "SimplifyInference: " in updates[0]["text/plain"] and "FuseOps: " in picture["text/plain"]
     screen.session = screen.session.rerun(disabled_pass=["FuseOps"])
     assert screen._kept.follow() and "fused_nn_conv2d_nn" not in updates[2]["text/plain"]
+
+
+def test_every_output_of_a_screen_follows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Displayed a second time, the screen forgot its first outputs, which showed the program of then for ever."""
+    schedule = product()
+    screen = Workbench(session_of(schedule), schedule)
+    ids: list[str] = []
+    monkeypatch.setattr("IPython.display.display", lambda data, **options: ids.append(options.get("display_id", "")))
+    screen._ipython_display_()
+    first = [one for one in ids if one]
+    schedule.parallel(schedule.get_loops("C")[0])
+    ids.clear()
+    screen._ipython_display_()  # shows the move, which the first outputs do not yet
+    second = [one for one in ids if one]
+    updated: dict[str, str] = {}
+
+    def update(data: Any, raw: bool, display_id: str) -> None:
+        updated[display_id] = data["text/plain"]
+
+    monkeypatch.setattr("IPython.display.update_display", update)
+    assert screen._kept is not None and screen._kept.follow()
+    assert list(updated) == first and "parallel" in updated[first[0]], "the outputs that are behind, and those alone"
+    schedule.vectorize(schedule.get_loops("C")[1])
+    assert screen._kept.follow()
+    assert list(updated) == [*first, *second] and all("vectorize" in updated[ids[0]] for ids in (first, second))
+
+
+def test_outputs_follow_when_the_screen_is_not_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are made from what a command may be changing in another thread; nobody waits for them."""
+    schedule = product()
+    screen = Workbench(session_of(schedule), schedule)
+    _, updates = kept_outputs(monkeypatch, screen)
+    schedule.parallel(schedule.get_loops("C")[0])
+    kept = screen._kept
+    assert kept is not None
+    with screen._dispatcher.one_at_a_time, ThreadPoolExecutor(1) as pool:
+        assert not pool.submit(kept.follow).result(20) and updates == [], "it looks beside a command"
+    assert kept.follow() and updates
 
 
 def test_an_error_in_the_snapshot_is_no_error_of_the_screen(monkeypatch: pytest.MonkeyPatch) -> None:

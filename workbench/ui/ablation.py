@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from workbench.driver.ablation import figures, graph_passes, without
+from workbench.ui.given import RunInputs
 from workbench.ui.protocol import Answer, argument
 
 if TYPE_CHECKING:
@@ -13,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def ablation_commands(
-    session: Callable[[], Session], inputs: Callable[[], tuple[Mapping[str, Any], str]]
+    session: Callable[[], Session], inputs: Callable[[], RunInputs]
 ) -> dict[str, Callable[[dict[str, Any]], Answer]]:
-    """The commands by name; `inputs` gives what is run where times are measured, and what that is called."""
+    """The commands by name; `inputs` gives what is run on where times are measured."""
 
     def given(args: dict[str, Any]) -> Mapping[str, Any] | None:
-        return inputs()[0] if argument(args, "measured", bool, False) else None
+        return inputs().values if argument(args, "measured", bool, False) else None
 
     def begin(args: dict[str, Any]) -> Answer:
         shown = session()

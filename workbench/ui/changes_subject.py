@@ -78,7 +78,7 @@ class SessionSubject:
     def back_to(self, standing: Any) -> None:
         mark, written = standing
         self._steps.edits.back_to(mark)
-        del self._journal().entries[written:]  # what it holds of what comes to nothing
+        self._journal().back_to(written)  # what it holds since comes to nothing
 
     def turned(self) -> str:
         return self._steps.edits.turned

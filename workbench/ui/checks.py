@@ -3,7 +3,7 @@
 Invariant: what takes long runs in threads of its own, and pages hear of it at most ten times a second, from the
 thread whose loop answers them: a comm belongs to that thread alone.
 
-    commands = ChecksCommands(lambda: session, lambda: ({"x": photo}, "a photo"), announce)
+    commands = ChecksCommands(lambda: session, lambda: RunInputs({"x": photo}, "a photo"), announce)
     commands.table()          # "checks.start", "checks.state", "checks.cancel", "checks.narrow", "checks.save_test"
 """
 
@@ -12,7 +12,8 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,6 +21,7 @@ from workbench.core.errors import WorkbenchError
 from workbench.core.whole_file import free_path
 from workbench.driver.checking import BackgroundCheck
 from workbench.driver.history import identities
+from workbench.ui.given import RunInputs
 from workbench.ui.protocol import Answer, argument
 from workbench.ui.screen import Screen
 from workbench.ui.worked_out import Steady
@@ -64,15 +66,16 @@ class ChecksCommands:
     def __init__(
         self,
         session: Callable[[], Session],
-        inputs: Callable[[], tuple[Mapping[str, Any], str]],
+        inputs: Callable[[], RunInputs],
         announce: Callable[[], None],
         inputs_key: Callable[[], str] = str,
+        alone: Callable[[], AbstractContextManager[Any]] = nullcontext,
     ) -> None:
-        """`inputs` gives what a check that a page starts runs on, and what that is called; `inputs_key` tells which.
+        """`inputs` gives what a check that a page starts runs on; `inputs_key` the key of that alone, at no cost.
 
-        A check that a cell has started belongs to the inputs that the screen had then.
+        A check that a cell has started belongs to the inputs that the screen had then; `alone` is held meanwhile.
         """
-        self._session, self._inputs, self._inputs_key = session, inputs, inputs_key
+        self._session, self._inputs, self._inputs_key, self._alone = session, inputs, inputs_key, alone
         self._teller = _Teller(announce)
         self._checked: OrderedDict[tuple[str, str], _Checked] = OrderedDict()
         """By the program checked and the screen's inputs, the last one last."""
@@ -80,18 +83,20 @@ class ChecksCommands:
     @property
     def check(self) -> BackgroundCheck | None:
         """The check of the program shown; assigning one that a cell has started shows that."""
-        shown = self._shown()
-        return shown.check if shown is not None else None
+        with self._alone():
+            shown = self._shown()
+            return shown.check if shown is not None else None
 
     @check.setter
     def check(self, check: BackgroundCheck) -> None:
-        self._take(check, say.checks.cell_inputs)
+        with self._alone():
+            self._take(check, say.checks.cell_inputs, self._inputs_key())
 
-    def _take(self, check: BackgroundCheck, inputs: str) -> None:
+    def _take(self, check: BackgroundCheck, inputs: str, inputs_key: str) -> None:
         for checked in tuple(self._checked.values()):
             if checked.check is not check and checked.check.state == "running":
                 checked.check.cancel()
-        key = _program(check.session), self._inputs_key()
+        key = _program(check.session), inputs_key
         self._checked.pop(key, None)
         made = self._checked[key] = _Checked(check, inputs)
         while len(self._checked) > REMEMBERED:
@@ -144,8 +149,8 @@ class ChecksCommands:
     # --- commands ---
 
     def _start(self, args: dict[str, Any]) -> Answer:
-        inputs, told = self._inputs()
-        self._take(self._session().check(inputs), told)
+        given = self._inputs()
+        self._take(self._session().check(given.values), given.told, given.key)
         return self._answer()
 
     def _cancel(self, args: dict[str, Any]) -> Answer:
@@ -253,8 +258,11 @@ class ChecksScreen(Screen):
     """The badges of one check as a screen of their own."""
 
     def __init__(self, check: BackgroundCheck) -> None:
-        given = (check.inputs, say.checks.cell_inputs)
-        self._commands = ChecksCommands(lambda: check.session, lambda: given, lambda: self.announce("checks"))
+        given = RunInputs(check.inputs, say.checks.cell_inputs)
+        self._commands = ChecksCommands(
+            lambda: check.session, lambda: given, lambda: self.announce("checks"),
+            alone=lambda: self._dispatcher.one_at_a_time,
+        )  # fmt: skip
         super().__init__("checks", self._commands.table())
         self._commands.check = check
 

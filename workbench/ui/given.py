@@ -1,7 +1,8 @@
 """What a screen's program is run on: arrays that a cell has given, or random numbers.
 
-    given = GivenInputs({"x": photo})
-    given.values, given.told, given.key      # the key is another one for other values, and "" for random numbers
+    given = GivenInputs.of({"x": photo})
+    given.values, given.key      # the key is another one for other values, and "" for random numbers
+    RunInputs(given.values, "screen.inputs", given.key)
 
 Invariant: the values are copies that cannot be written, so that what was found out with them stays what they give.
 """
@@ -39,6 +40,18 @@ class GivenInputs:
             digest.update(f"{name!r}{array.dtype}{array.shape}".encode())
             digest.update(array.tobytes())
         return GivenInputs(MappingProxyType(values), digest.hexdigest())
+
+
+@dataclass(frozen=True)
+class RunInputs:
+    """Arrays that something is run on, what they are called, and the key that tells them apart: of one moment.
+
+    Asked for one by one, the key may be that of inputs that a cell has given meanwhile.
+    """
+
+    values: Mapping[str, Any]
+    told: str
+    key: str = ""
 
 
 def _frozen(name: str, value: Any) -> np.ndarray:

@@ -5,6 +5,9 @@
 
 Replaying asks a new screen on the same program the same things.  It must answer as it did: the same refusals, the same
 texts and graphs, and in the end the same Python.  Times are not compared.
+
+Invariant: all that changes the program is in it, what cells did to its schedules too; of what is only asked, the first
+requests.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from workbench.core.errors import WorkbenchError
 from workbench.core.whole_file import write_whole
+from workbench.ui.changes import RECORDED
 from workbench.ui.protocol import Answer, Reply
 from workbench.views.schema import View
 from workbench.views.strings.tables import say
@@ -29,7 +33,7 @@ if TYPE_CHECKING:
 FORMAT: Final = "workbench-journal"
 VERSION: Final = 1
 LIMIT: Final = 5_000
-"""Requests that are kept: the first ones, since later ones build on them."""
+"""Requests after which only those are kept that change the program."""
 SAME: Final = ("pane", "lines", "graph", "place", "compare", "beside", "pipeline.lines", "schedule.reasons")
 """Commands whose answers are compared whole; of the others only whether they are refused, and why."""
 _LEFT_OUT: Final = (
@@ -53,11 +57,26 @@ class Journal:
     def __init__(self, session: Session) -> None:
         self._session = session
         self.entries: list[Entry] = []
+        self.cut: int | None = None
+        """After how many requests questions were left out; None where it is whole."""
 
     def add(self, entry: Entry) -> None:
-        of_the_file = entry.args.get("layer") == "onnx"  # which the journal does not hold, but the imported program
-        if len(self.entries) < LIMIT and not of_the_file:
+        if entry.args.get("layer") == "onnx":  # of the file, which the journal does not hold, but what was imported
+            return
+        if len(self.entries) < LIMIT or entry.op in RECORDED:
             self.entries.append(entry)
+        elif self.cut is None:
+            self.cut = len(self.entries)
+
+    def moved_by_cell(self, kernel: str, code: str) -> None:
+        """A cell has moved a schedule to where `code` leads, which the screen has followed."""
+        self.add(Entry("schedule.replay", {"kernel": kernel, "code": code}, "ok"))
+
+    def back_to(self, count: int) -> None:
+        """Forget the requests after the first ones of that number: they come to nothing."""
+        del self.entries[count:]
+        if self.cut is not None and self.cut > count:
+            self.cut = None
 
     def to_json(self, end: Session) -> str:
         """The journal with the program that it began with, as a file holds it; `end` is the session shown now."""
@@ -67,6 +86,7 @@ class Journal:
             begin = json.loads(path.read_text(encoding="utf-8"))
         requests = [[entry.op, entry.args, entry.outcome] for entry in self.entries]
         document = {"format": FORMAT, "version": VERSION, "begin": begin, "requests": requests, "end": _python(end)}
+        document |= {"cut": self.cut} if self.cut is not None else {}
         return json.dumps(document, ensure_ascii=False)
 
 
@@ -102,11 +122,14 @@ class Replayed:
     requests: int
     different: tuple[str, ...]
     """What was answered otherwise, in words."""
+    cut: int | None = None
+    """After how many requests the journal holds only what changes the program; None where it is whole."""
 
     def __str__(self) -> str:
+        cut = f"\n{say.session.journal_is_cut(self.cut)}" if self.cut is not None else ""
         if not self.different:
-            return say.session.replayed_alike(self.requests)
-        return say.session.replayed_differently(self.requests, "\n".join(self.different))
+            return say.session.replayed_alike(self.requests) + cut
+        return say.session.replayed_differently(self.requests, "\n".join(self.different)) + cut
 
 
 def replay(text: str) -> Replayed:
@@ -127,7 +150,7 @@ def replay(text: str) -> Replayed:
     # Of what was opened from a file the journal holds the program itself: the first lines say where from.
     if _changes(_python(screen.session)) != _changes(document["end"]):
         different.append(say.session.another_end)
-    return Replayed(len(document["requests"]), tuple(different))
+    return Replayed(len(document["requests"]), tuple(different), document.get("cut"))
 
 
 def _read(text: str) -> dict[str, Any]:
@@ -135,6 +158,8 @@ def _read(text: str) -> dict[str, Any]:
         document = json.loads(text)
         good = document["format"] == FORMAT and document["version"] == VERSION and isinstance(document["begin"], dict)
         good = good and all(isinstance(op, str) and isinstance(args, dict) for op, args, _ in document["requests"])
+        cut = document.get("cut")
+        good = good and (cut is None or (type(cut) is int and cut >= 0))
     except (ValueError, KeyError, TypeError):
         good, document = False, {}
     if not good:

@@ -22,8 +22,16 @@ _LONG: Final = 200
 
 def named(namespace: Mapping[str, Any]) -> str:
     """The variables in their order, as base64 of JSON: what travels as a repr must hold no quotes."""
-    found = [one for one in (_told(name, value) for name, value in list(namespace.items())) if one is not None]
+    found = [one for one in (_asked(name, value) for name, value in list(namespace.items())) if one is not None]
     return base64.b64encode(json.dumps(found[:_MOST]).encode()).decode()
+
+
+def _asked(name: str, value: Any) -> dict[str, str] | None:
+    """A variable may hold anything: an object that stands for another (`flask.request`) may refuse to say its class."""
+    try:
+        return _told(name, value)
+    except Exception:
+        return None
 
 
 def _told(name: str, value: Any) -> dict[str, str] | None:

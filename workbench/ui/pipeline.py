@@ -203,12 +203,14 @@ class PipelineStepper(Screen):
 
     @model.setter
     def model(self, model: PipelineModel) -> None:
-        self._commands.model = model
+        with self._dispatcher.one_at_a_time:
+            self._commands.model = model
 
     @property
     def view(self) -> PipelineView:
         """The list of steps."""
-        return self._commands.view
+        with self._dispatcher.one_at_a_time:
+            return self._commands.view
 
     @property
     def selected_step(self) -> str:
@@ -223,8 +225,10 @@ class PipelineStepper(Screen):
     @property
     def selected(self) -> str:
         """The name of the selected step."""
-        return self._commands.selected
+        with self._dispatcher.one_at_a_time:
+            return self._commands.selected
 
     def select(self, step: str, rewrite: int | None = None) -> None:
         """Show a step (by id, or by name: the first of that name) and perhaps one rewrite of it."""
-        self._commands.select(step, rewrite)
+        with self._dispatcher.one_at_a_time:
+            self._commands.select(step, rewrite)

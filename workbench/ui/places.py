@@ -10,7 +10,7 @@ the kernel, the opened groups, the step, what is selected.  Here it is only kept
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,6 +18,7 @@ from workbench.core.errors import WorkbenchError
 from workbench.core.whole_file import free_path, write_whole
 from workbench.driver.compare import compare
 from workbench.driver.traffic import traffic
+from workbench.ui.given import RunInputs
 from workbench.ui.protocol import Answer, argument
 from workbench.views.strings.tables import say
 from workbench.views.told import times_of
@@ -40,7 +41,7 @@ class PlaceCommands:
     def __init__(
         self,
         session: Callable[[], Session],
-        inputs: Callable[[], tuple[Mapping[str, Any], str]],
+        inputs: Callable[[], RunInputs],
         journal: Callable[[], str],
         left_out: Callable[[], tuple[LeftOut, ...]],
     ) -> None:
@@ -105,7 +106,7 @@ class PlaceCommands:
         if number < 0:
             raise WorkbenchError("E-UI-ARGUMENT", "there is no such branch", found=str(number), expected="0 or more")
         other = session.branches[number]
-        found = compare(other, session, self._inputs()[0], names=(say.session.branch(number), say.session.shown))
+        found = compare(other, session, self._inputs().values, names=(say.session.branch(number), say.session.shown))
         moved = [traffic(one) for one in (other, session)]
         rows = [
             [say.session.steps, str(len(other)), str(len(session))],

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from workbench.ui.given import RunInputs
 from workbench.ui.protocol import Answer
 
 if TYPE_CHECKING:
@@ -12,18 +13,18 @@ if TYPE_CHECKING:
 
 
 def run_commands(
-    session: Callable[[], Session], inputs: Callable[[], tuple[Mapping[str, Any], str]]
+    session: Callable[[], Session], inputs: Callable[[], RunInputs]
 ) -> dict[str, Callable[[dict[str, Any]], Answer]]:
-    """The commands by name; `inputs` gives arrays by name, and what they are called."""
+    """The commands by name; `inputs` gives what is run on."""
 
     def profile(args: dict[str, Any]) -> Answer:
-        arrays, told = inputs()
-        found = session().profile(arrays)
+        given = inputs()
+        found = session().profile(given.values)
         rows = [
             {"number": call.number, "kernel": call.kernel, "label": call.label, "gives": call.gives,
              "seconds": call.seconds, "classes": call.classes}
             for call in found.calls
         ]  # fmt: skip
-        return Answer("", {"rows": rows, "seconds": found.seconds, "runs": found.runs, "inputs": told})
+        return Answer("", {"rows": rows, "seconds": found.seconds, "runs": found.runs, "inputs": given.told})
 
     return {"run.profile": profile}

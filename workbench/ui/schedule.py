@@ -143,8 +143,9 @@ class ScheduleEditor(Screen):
 
     @schedule.setter
     def schedule(self, schedule: Schedule) -> None:
-        self._commands.show(schedule)
-        self.announce("changed")
+        with self._dispatcher.one_at_a_time:
+            self._commands.show(schedule)
+            self.announce("changed")
 
     @property
     def code(self) -> str:

@@ -37,8 +37,8 @@ class ScheduleExtras:
     ) -> None:
         self._model, self._do, self._target = model, do, target
         self._rates: dict[tuple[str, str, int], float] = {}
-        """By what was measured: the schedule's state, the target, and what users had entered by then."""
-        """Operations a second by the fingerprint of what was measured."""
+        """Operations a second by what was measured: the schedule's state, the target, and what users had entered by
+        then."""
 
     def table(self) -> dict[str, _Command]:
         """The commands by name."""

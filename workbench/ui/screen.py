@@ -52,6 +52,8 @@ class Screen(anywidget.AnyWidget):
         super().__init__(kind=kind, bundle_hash=bundle()[0], kept=kept is not None)
         self._kept = kept
         self._dispatcher = Dispatcher({"bundle": self._send_bundle, **commands})
+        if kept is not None:
+            kept.alone = self._dispatcher.one_at_a_time
         self.on_msg(self._receive)
 
     def announce(self, name: str, **args: Any) -> None:

@@ -1,16 +1,17 @@
 """Commands to run the program shown: tensors of a graph step with their errors, one looked into, two steps compared.
 
-commands = TensorCommands(lambda: session, lambda: ({"x": photo}, "screen.inputs"), lambda: "1f3a")
+commands = TensorCommands(lambda: session, lambda: RunInputs({"x": photo}, "screen.inputs", "1f3a"))
 commands.table()          # "tensors.steps", "tensors.list", "tensors.look", "tensors.outputs"
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from workbench.driver.history import identities
 from workbench.driver.intermediates import TOLERANCE, Intermediates, graph_steps, intermediates, outputs, runnable_steps
+from workbench.ui.given import RunInputs
 from workbench.ui.protocol import Answer, argument, items
 from workbench.ui.worked_out import Steady, worked_out
 from workbench.views.tensors import outputs_view, tensor_picture, tensors_view
@@ -22,14 +23,8 @@ if TYPE_CHECKING:
 class TensorCommands:
     """The commands; the tensors of the step that was looked at last are kept until the program is another one."""
 
-    def __init__(
-        self,
-        session: Callable[[], Session],
-        inputs: Callable[[], tuple[Mapping[str, Any], str]],
-        inputs_key: Callable[[], str],
-    ) -> None:
-        """`inputs` gives what is run on, and what that is called; `inputs_key` tells which they are."""
-        self._session, self._inputs, self._inputs_key = session, inputs, inputs_key
+    def __init__(self, session: Callable[[], Session], inputs: Callable[[], RunInputs]) -> None:
+        self._session, self._inputs = session, inputs
         self._known: tuple[Any, Intermediates, Steady] | None = None
 
     def table(self) -> dict[str, Callable[[dict[str, Any]], Answer]]:
@@ -60,15 +55,15 @@ class TensorCommands:
         return Answer("", tensor_picture(found, number, index))
 
     def _outputs(self, args: dict[str, Any]) -> Answer:
-        session, (inputs, told) = self._session(), self._inputs()
+        session, given = self._session(), self._inputs()
         before, after = argument(args, "before", str), argument(args, "after", str)
-        one, other = outputs(session, inputs, before), outputs(session, inputs, after)
-        return Answer("", outputs_view((before, one), (after, other), told, TOLERANCE))
+        one, other = outputs(session, given.values, before), outputs(session, given.values, after)
+        return Answer("", outputs_view((before, one), (after, other), given.told, TOLERANCE))
 
     def _tensors(self, session: Session, step: str) -> tuple[Intermediates, str]:
-        inputs, told = self._inputs()
-        key = (identities(session.actions)[-1], step, self._inputs_key())
+        given = self._inputs()
+        key = (identities(session.actions)[-1], step, given.key)
         if self._known is None or self._known[0] != key or not self._known[2].holds():
             self._known = None  # not both at once
-            self._known = key, *worked_out(session, lambda: intermediates(session, inputs, step))
-        return self._known[1], told
+            self._known = key, *worked_out(session, lambda: intermediates(session, given.values, step))
+        return self._known[1], given.told

@@ -9,6 +9,7 @@ from workbench.core.errors import WorkbenchError
 from workbench.driver.history import identities
 from workbench.driver.verified import Verified, verified
 from workbench.ui.protocol import Answer, argument
+from workbench.ui.worked_out import Steady, worked_out
 
 if TYPE_CHECKING:
     from workbench.driver.session import Session
@@ -19,11 +20,11 @@ _KEPT: Final = 200
 
 
 class VerifyCommands:
-    """The command; what was found of a step is kept by the state it led to."""
+    """The command; what was found of a step is kept by the state it led to, while users' operators say the same."""
 
     def __init__(self, session: Callable[[], Session]) -> None:
         self._session = session
-        self._known: dict[str, Verified] = {}
+        self._known: dict[str, tuple[Verified, Steady]] = {}
 
     def table(self) -> dict[str, Callable[[dict[str, Any]], Answer]]:
         """The command by its name."""
@@ -35,10 +36,11 @@ class VerifyCommands:
         if wanted not in known:
             raise WorkbenchError("E-STEP-UNKNOWN", "there is no such step in this session", found=repr(wanted)[:60])
         step = session.step(known.index(wanted))
-        found = self._known.get(step.state)
-        if found is None:
+        kept = self._known.get(step.state)
+        if kept is None or not kept[1].holds():
             while len(self._known) >= _KEPT:
                 del self._known[next(iter(self._known))]
-            found = self._known[step.state] = verified(step)
+            kept = self._known[step.state] = worked_out(session, lambda: verified(step))
+        found, _ = kept
         problems = [str(one) for one in found.problems[:_SHOWN]]
         return Answer("", {"functions": found.functions, "problems": problems, "count": len(found.problems)})

@@ -11,8 +11,9 @@ What a cell does to the session or to the schedule on the screen redraws it; wha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from workbench.core.errors import WorkbenchError
@@ -30,7 +31,7 @@ from workbench.ui.changes_subject import SessionSubject
 from workbench.ui.checks import ChecksCommands
 from workbench.ui.editors import Editors
 from workbench.ui.exercise import ExerciseCommands, GivenTask
-from workbench.ui.given import GivenInputs
+from workbench.ui.given import GivenInputs, RunInputs
 from workbench.ui.journal import Journal, keeping
 from workbench.ui.kept import Kept
 from workbench.ui.layers import LayerCommands
@@ -95,25 +96,27 @@ class Workbench(Screen):
         self._looking = LayerCommands(lambda: self._model)
         self._branches = BranchCommands(lambda: self._model, self._go_to_branch, lambda: self.announce("branches"))
         self.checks = ChecksCommands(
-            lambda: self.session, self._inputs_of_checks, lambda: self.announce("checks"), lambda: self._inputs.key
-        )
+            lambda: self.session, self._run_inputs, lambda: self.announce("checks"), lambda: self._inputs.key,
+            lambda: self._dispatcher.one_at_a_time,
+        )  # fmt: skip
         """Badges of the program shown; `screen.checks.check = session.check(inputs)` shows those of a cell."""
         self._inputs = GivenInputs()
-        self.selection: tuple[int, ...] = ()
+        self._selected: tuple[tuple[int, ...], LayersModel] = (), self._model
+        """Numbers of classes, and what they were selected in."""
         self._at = at
         """The place that a page begins with (`ui.places`)."""
         self._history, self._histories = session.history, 1  # how many have been shown: each numbers its own branches
         self._first = _Begun(Journal(session))
         self._places = PlaceCommands(
             lambda: self.session,
-            self._inputs_of_checks,
+            self._run_inputs,
             lambda: self._begun.journal.to_json(self.session),
             lambda: self.left_out,
         )
         self._given = schedule.func_working_on if schedule is not None else ""
         self._editors = Editors(
             lambda: self._model.session, self._go, self._turn, lambda: self.announce("changed"), schedule,
-            lambda kernel, code: self._changes.moved_by_cell(kernel, code),
+            self._moved_by_cell,
         )  # fmt: skip
         self._exercise = ExerciseCommands(task, lambda: self.schedule)
         subject = SessionSubject(
@@ -132,12 +135,12 @@ class Workbench(Screen):
             **self._places.table(),
             **self._exercise.table(),
             **self._steps.edits.seeing(TargetCommands(lambda: self._model.session, self._go).table(), "target.set"),
-            **TensorCommands(lambda: self.session, self._inputs_of_checks, lambda: self._inputs.key).table(),
+            **TensorCommands(lambda: self.session, self._run_inputs).table(),
             **remark_commands(lambda: self._model),
             **why_not_commands(lambda: self._model),
-            **ablation_commands(lambda: self.session, self._inputs_of_checks),
+            **ablation_commands(lambda: self.session, self._run_inputs),
             **VerifyCommands(lambda: self._model.session).table(),
-            **run_commands(lambda: self.session, self._inputs_of_checks),
+            **run_commands(lambda: self.session, self._run_inputs),
             **{f"pipeline.{name}": command for name, command in self._steps.table().items()},
             **{f"schedule.{name}": self._scheduling(name) for name in _SCHEDULING},
             **{f"lens.{name}": self._through_lens(name) for name in _LENS},
@@ -193,9 +196,10 @@ class Workbench(Screen):
     @inputs.setter
     def inputs(self, inputs: Mapping[str, Any] | None) -> None:
         given = GivenInputs.of(inputs)
-        if given.key != self._inputs.key:
-            self._inputs = given
-            self.announce("inputs")
+        with self._dispatcher.one_at_a_time, interrupts_held():
+            if given.key != self._inputs.key:
+                self._inputs = given
+                self.announce("inputs")
 
     def _go(self, session: Session, call: str, by_cell: bool = False) -> None:
         self._steps.edits.go(self._model_of(session), call, by_cell)
@@ -230,9 +234,9 @@ class Workbench(Screen):
         return model.left_out
 
     @property
-    def views(self) -> dict[str, str]:
-        """The views that were kept by name: `session.show(at=screen.views[name])` opens one."""
-        return self._places.views
+    def views(self) -> Mapping[str, str]:
+        """The views that are kept by name now, a copy: `session.show(at=screen.views[name])` opens one."""
+        return MappingProxyType(dict(self._places.views))
 
     def journal(self) -> str:
         """What was asked of this screen on the session it was given last, as a file that `workbench replay` does again.
@@ -243,11 +247,11 @@ class Workbench(Screen):
     @property
     def schedule(self) -> Schedule:
         """The schedule that the screen was opened for.  Raises `WorkbenchError` where it was opened for a session."""
-        if not self._given:
-            raise WorkbenchError(
-                "E-UI-ARGUMENT", "this screen was opened for a session", fix="screen.session.schedule(kernel)"
-            )
         with self._dispatcher.one_at_a_time:
+            if not self._given:
+                raise WorkbenchError(
+                    "E-UI-ARGUMENT", "this screen was opened for a session", fix="screen.session.schedule(kernel)"
+                )
             return self._editors.editor(self._given).schedule
 
     @property
@@ -258,12 +262,34 @@ class Workbench(Screen):
     @property
     def selected(self) -> str:
         """The name of the selected step."""
-        return self._steps.selected
+        with self._dispatcher.one_at_a_time:
+            return self._steps.selected
 
     @property
     def selected_rewrite(self) -> int | None:
         """The number of the selected rewrite; None for the whole step."""
         return self._steps.selected_rewrite
+
+    @property
+    def selection(self) -> tuple[int, ...]:
+        """The numbers of the selected classes; none once another program is shown, whose classes have other numbers."""
+        with self._dispatcher.one_at_a_time:
+            numbers, model = self._selected
+            return numbers if numbers and self._numbered_alike(model) else ()
+
+    @selection.setter
+    def selection(self, numbers: Iterable[int]) -> None:
+        with self._dispatcher.one_at_a_time:
+            self._selected = tuple(numbers), self._model
+
+    def _numbered_alike(self, model: LayersModel) -> bool:
+        """Asked where numbers are read: what tells them apart is known once the program is lowered."""
+        if model is self._model:
+            return True
+        try:
+            return model.numbering() == self._model.numbering()
+        except WorkbenchError:  # a step of the program shown fails: it has no classes
+            return False
 
     def select(self, step: str, rewrite: int | None = None) -> None:
         """Show what a step (by id, or by name: the first of that name) changed, and perhaps one rewrite of it."""
@@ -292,6 +318,10 @@ class Workbench(Screen):
         return run
 
     # --- schedules ---
+
+    def _moved_by_cell(self, kernel: str, code: str) -> None:
+        self._begun.journal.moved_by_cell(kernel, code)
+        self._changes.moved_by_cell(kernel, code)
 
     def _scheduling(self, name: str) -> Callable[[dict[str, Any]], Answer]:
         """A command of the schedule editor, for the kernel that is asked about; its moves become the session's."""
@@ -328,11 +358,13 @@ class Workbench(Screen):
         moved = schedule.fingerprint() if schedule is not None else ""
         return (identities(session.actions)[-1], self._steps.selected_step, lowered, moved)
 
-    def _inputs_of_checks(self) -> tuple[Mapping[str, Any], str]:
-        if self._inputs.values is not None:
-            return self._inputs.values, "screen.inputs"
+    def _run_inputs(self) -> RunInputs:
+        given = self._inputs
+        if given.values is not None:
+            return RunInputs(given.values, "screen.inputs", given.key)
         session = self._model.session
-        return drawn_inputs(session.history.step(session.actions, 0).stage.module), say.checks.random_inputs
+        drawn = drawn_inputs(session.history.step(session.actions, 0).stage.module)
+        return RunInputs(drawn, say.checks.random_inputs, given.key)
 
     # --- the whole ---
 
@@ -356,7 +388,7 @@ class Workbench(Screen):
         return f"{identities(session.actions)[0]} {self._histories}"
 
     def _select(self, args: dict[str, Any]) -> Answer:
-        self.selection = tuple(items(args, "classes", int)[:_SELECTED_LIMIT])
+        self.selection = items(args, "classes", int)[:_SELECTED_LIMIT]
         return Answer("")
 
     def _measure(self, args: dict[str, Any]) -> Answer:

@@ -1,13 +1,17 @@
 // The side panel: sessions and schedules that variables of the current kernel hold; a click shows one.
 import type { ILabShell } from "@jupyterlab/application";
+import type { ISessionContext } from "@jupyterlab/apputils";
 import type { ConsolePanel, IConsoleTracker } from "@jupyterlab/console";
-import { type INotebookTracker, NotebookActions } from "@jupyterlab/notebook";
+import { type INotebookTracker, NotebookActions, type NotebookPanel } from "@jupyterlab/notebook";
 import type { Kernel } from "@jupyterlab/services";
 import type { CommandRegistry } from "@lumino/commands";
 import { Widget } from "@lumino/widgets";
 import { say } from "./strings";
 
 interface Named { name: string; kind: string; title: string; told: string }
+
+/** What a kernel answered to the question. */
+interface Told { status: string; data?: Record<string, string>; ename?: string; evalue?: string }
 
 /** What the kernel is asked: nothing is imported into a kernel that does not use the workbench. */
 const QUESTION = '__import__("workbench.ui.named", fromlist=["named"]).named(globals()) if "workbench" in __import__("sys").modules else ""';
@@ -17,6 +21,12 @@ export class SessionsPanel extends Widget {
   private told = document.createElement("p");
   /** Whether a console was used last, and not a notebook. */
   private ofConsole = false;
+  /** The last question: an answer to one before may be another kernel's. */
+  private turn = 0;
+  /** The id of the kernel whose variables are listed. */
+  private listed = "";
+  /** Kernels that begin anew: what they held is gone. */
+  private restarted = new WeakSet<ISessionContext>();
 
   constructor(private notebooks: INotebookTracker | null, private consoles: IConsoleTracker | null, shell: ILabShell | null, private commands: CommandRegistry) {
     super();
@@ -35,20 +45,36 @@ export class SessionsPanel extends Widget {
     this.told.setAttribute("role", "status");
     this.list.setAttribute("aria-label", say.sessions);
     this.node.append(head, this.told, this.list);
-    const look = () => { if (this.isVisible) void this.refresh(); };
-    const used = (console: boolean) => () => { this.ofConsole = console; look(); };
+    const used = (console: boolean) => () => { this.ofConsole = console; this.look(); };
     // A tracker tells nothing of a return to what was its current widget all the time.
     shell?.currentChanged.connect((_, { newValue }) => {
       if (newValue && notebooks?.has(newValue)) used(false)();
       else if (newValue && consoles?.has(newValue)) used(true)();
     });
     NotebookActions.executed.connect(used(false));
-    const follow = (panel: ConsolePanel) => {
+    const followConsole = (panel: ConsolePanel) => {
       panel.console.executed.connect(used(true));
-      void panel.sessionContext.ready.then(look); // a new console comes before its kernel
+      this.follow(panel.sessionContext);
     };
-    consoles?.forEach(follow);
-    consoles?.widgetAdded.connect((_, panel) => follow(panel));
+    const followNotebook = (panel: NotebookPanel) => this.follow(panel.sessionContext);
+    consoles?.forEach(followConsole);
+    consoles?.widgetAdded.connect((_, panel) => followConsole(panel));
+    notebooks?.forEach(followNotebook);
+    notebooks?.widgetAdded.connect((_, panel) => followNotebook(panel));
+  }
+
+  private look = (): void => { if (this.isVisible) void this.refresh(); };
+
+  /** A widget comes before its kernel, which may be restarted, or another one later. */
+  private follow(context: ISessionContext): void {
+    void context.ready.then(this.look);
+    context.kernelChanged.connect(this.look);
+    context.statusChanged.connect((_, status) => {
+      if (/restarting|dead/.test(status)) this.restarted.add(context);
+      else if (status !== "idle" || !this.restarted.delete(context)) return;
+      if (context.session?.kernel?.id === this.listed) this.listed = "";
+      this.look();
+    });
   }
 
   protected override onAfterShow(): void {
@@ -57,16 +83,13 @@ export class SessionsPanel extends Widget {
 
   /** Ask the kernel of the notebook, or of the console, that was used last. */
   async refresh(): Promise<void> {
+    const turn = ++this.turn;
     const kernel = this.kernel();
-    if (!kernel) return this.draw([], say.noKernel);
-    const info = await kernel.info;
-    if (info.language_info.name !== "python") return this.draw([], say.notPython);
-    const reply = await kernel.requestExecute({ code: "", silent: true, store_history: false, user_expressions: { found: QUESTION } }).done;
-    const content = reply.content as { user_expressions?: Record<string, { status: string; data?: Record<string, string> }> };
-    const said = content.user_expressions?.["found"];
-    const text = said?.status === "ok" ? said.data?.["text/plain"] ?? "" : "";
-    const found = parsed(text);
-    this.draw(found, found.length ? "" : say.noSession);
+    if (!kernel || kernel.id !== this.listed) this.draw([], kernel ? say.asking : say.noKernel); // names of another one
+    this.listed = kernel?.id ?? "";
+    if (!kernel) return;
+    const [found, told] = await asked(kernel).catch((): [Named[], string] => [[], say.noAnswer]); // restarted, or gone
+    if (turn === this.turn) this.draw(found, told);
   }
 
   private kernel(): Kernel.IKernelConnection | null | undefined {
@@ -94,6 +117,7 @@ export class SessionsPanel extends Widget {
 
   /** Show it in a new cell at the end of the notebook, or at the console's prompt. */
   private async open(one: Named): Promise<void> {
+    if (this.kernel()?.id !== this.listed) return this.refresh();
     const code = `${one.name}.show()`;
     const notebook = this.ofConsole && this.consoles?.currentWidget ? null : this.notebooks?.currentWidget;
     if (!notebook) return void (await this.consoles?.currentWidget?.console.inject(code));
@@ -102,6 +126,17 @@ export class SessionsPanel extends Widget {
     notebook.content.activeCell!.model.sharedModel.setSource(code);
     await this.commands.execute("notebook:run-cell");
   }
+}
+
+/** What a kernel's variables hold, and what is said where that is nothing. */
+async function asked(kernel: Kernel.IKernelConnection): Promise<[Named[], string]> {
+  if ((await kernel.info).language_info.name !== "python") return [[], say.notPython];
+  const reply = await kernel.requestExecute({ code: "", silent: true, store_history: false, user_expressions: { found: QUESTION } }).done;
+  const said = (reply.content as { user_expressions?: Record<string, Told> }).user_expressions?.["found"];
+  if (!said) return [[], say.noAnswer]; // a cell before it failed, and what waited was dropped
+  if (said.status !== "ok") return [[], say.notTold(`${said.ename}: ${said.evalue}`)];
+  const found = parsed(said.data?.["text/plain"] ?? "");
+  return [found, found.length ? "" : say.noSession];
 }
 
 /** What Python answered: the repr of base64 of JSON. */

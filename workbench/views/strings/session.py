@@ -113,6 +113,12 @@ class Session:
     # a journal done again
     another_end = "the program at the end is another one"
 
+    def journal_is_cut(self, requests: int) -> str:
+        return (
+            f"the journal is cut: after request {requests:,} it holds only what changes the program, not what was"
+            " asked; what differs after it may come of that"
+        )
+
     def replayed_alike(self, requests: int) -> str:
         return f"{requests} requests replayed: all answered as before"
 
