@@ -173,7 +173,8 @@ def test_answers_on_a_schedule_tell_of_which_program_and_target_they_are() -> No
 
     (schedule, beside), lens = states()
     assert lens == [schedule, beside]
-    for change in ({"target": "llvm -vector-width=128"}, {"disabled_pass": ["InsertPolls"]}):
+    others: list[dict[str, Any]] = [{"target": "llvm -vector-width=128"}, {"disabled_pass": ["InsertPolls"]}]
+    for change in others:
         before = screen.session
         screen.session = before.rerun(**change)
         assert states()[0][0] == schedule and states()[0][1] != beside, change
