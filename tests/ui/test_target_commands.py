@@ -164,3 +164,24 @@ def test_the_schedule_that_a_cell_holds_stays_with_the_screen() -> None:
     schedule.parallel(schedule.get_loops("C")[0])
     assert "parallel" in screen.session.schedule("main").code() and screen.schedule is schedule
     assert str(screen.session.target) == PLAIN
+
+
+def test_answers_on_a_schedule_tell_of_which_program_and_target_they_are() -> None:
+    """The schedule's own state is the same for each; a move of the schedule is no other program."""
+    screen = Workbench(wb.open(Schedule(plain_matmul(8, 8, 8))))
+
+    def states() -> list[list[str]]:
+        return [screen.ask(op, kernel="main").content["state"].split(" ") for op in ("schedule.open", "lens.open")]
+
+    (schedule, beside), lens = states()
+    assert lens == [schedule, beside]
+    others: list[dict[str, Any]] = [{"target": "llvm -vector-width=128"}, {"disabled_pass": ["InsertPolls"]}]
+    for change in others:
+        before = screen.session
+        screen.session = before.rerun(**change)
+        assert states()[0][0] == schedule and states()[0][1] != beside, change
+        screen.session = before
+        assert states()[0] == [schedule, beside]
+    box = ask(screen, "schedule.open", kernel="main")["tree"][0]["id"]
+    ask(screen, "schedule.apply", kernel="main", primitive="parallel", selection=box)
+    assert states()[0][0] != schedule and states()[0][1] == beside

@@ -16,11 +16,13 @@ Questions (`get_loops`) behind the last move are no part of a state: the session
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from workbench.core.errors import WorkbenchError
 from workbench.core.interrupts import Interruptible
+from workbench.driver.history import key_of
 from workbench.driver.later_edits import later_edits
 from workbench.driver.measure import Measurement, measure_kernel
 from workbench.driver.plan import ScheduleRow
@@ -190,7 +192,8 @@ class Editors:
     def carry_out(self, kernel: str, work: Callable[[], Answer], call: Callable[[], str] | None = None) -> Answer:
         """Do something with the schedule of a kernel; a session that refuses it undoes it, and so does an interrupt.
 
-        `call` gives the line of Python that did it; without, it is told from the moves.
+        `call` gives the line of Python that did it; without, it is told from the moves.  The answer is of a state of
+        the schedule, and of what else the kernel's code is made of: figures of one target are none of another.
         """
         schedule = self.editor(kernel).schedule
         with schedule.alone(at_once=True):  # a cell waits
@@ -205,7 +208,7 @@ class Editors:
                 schedule.moves.back_to(mark)
                 self._agreed.pop(id(schedule), None)  # whether the session has followed is seen at the next look
                 raise
-        return answer
+        return replace(answer, state=f"{answer.state} {_but_for_schedules(self._session())}")
 
     def shown(self, session: Session) -> None:
         """Another session is shown: schedules go where it has them; editors without such a state are closed."""
@@ -309,6 +312,11 @@ def _fingerprint(session: Session, kernel: str) -> str | None:
 def _known(schedule: Schedule) -> str:
     """What a schedule is after its last move: what was asked since then is no change."""
     return schedule.moves.state(schedule.moves.here).fingerprint
+
+
+def _but_for_schedules(session: Session) -> str:
+    """What code is made of beside schedules: the program, its passes and edits, the target, the settings."""
+    return key_of(*(action.key for action in session.actions if action.kind != "schedule"))
 
 
 def _alike_but_for(kernel: str, one: Session, other: Session) -> bool:

@@ -3,7 +3,7 @@ import { PAGE, Shown, type Row } from "./diff";
 import { DiffPane } from "./diffpane";
 import { Problem, html } from "./parts";
 import { say } from "./strings";
-import type { Chunk, ComparedView } from "./types";
+import type { ComparedView } from "./types";
 import type { WorkbenchStore } from "./workbench";
 
 export interface Compared { view: ComparedView; shown: Shown; number: number }
@@ -34,10 +34,4 @@ export function ComparePane({ store, layer }: { store: WorkbenchStore; layer: st
         open=${(row: Row & { kind: "fold" }) => store.set(() => found.shown.open(row.after, Math.min(row.count, PAGE)))} />`
       : refused ? html`<${Problem} error=${refused} />` : html`<div class="wb-wait">…</div>`}
   </div>`;
-}
-
-/** Add lines that came to the side that lacks them. */
-export function add(found: Compared, side: "before" | "after", chunk: Chunk): void {
-  found.shown[side].add(chunk.start, chunk.lines);
-  found.shown.changed();
 }

@@ -25,6 +25,9 @@ export class NoKernel extends Error {}
 interface Pending { resolve(reply: Reply): void; reject(error: Error): void; channel: string }
 export interface Reply { state: string; view: unknown; buffers: DataView[] }
 
+/** What an answer about a kernel's schedule is of beside that: the program without its schedules, the target. */
+export const besideSchedule = ({ state }: Reply): string => state.split(" ")[1] ?? "";
+
 export async function gunzip(data: DataView): Promise<string> {
   const bytes = new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));

@@ -1,6 +1,7 @@
 // From hunks and the lines that are here to rows on the screen.
-import type { Hunk, TextView } from "./types";
+import type { Chunk, Hunk, TextView } from "./types";
 
+const AGAIN = 1000;     // milliseconds until lines whose answer did not come are asked for again, where they are looked at
 const CONTEXT = 4;      // unchanged lines shown around a change
 const FOLD = 3;         // a stretch is folded when it hides more lines than this
 export const PAGE = 200; // lines that opening a fold shows at a time
@@ -50,8 +51,14 @@ export class Shown {
     return (this.made ??= rows(this.before, this.after, this.hunks, this.opened));
   }
 
-  changed(): void {
+  private changed(): void {
     this.made = null;
+  }
+
+  /** Lines came to a side that lacked them. */
+  add(side: "before" | "after", chunk: Chunk): void {
+    this[side].add(chunk.start, chunk.lines);
+    this.changed();
   }
 
   /** Show `count` unchanged lines, from a number in the text after. */
@@ -60,18 +67,17 @@ export class Shown {
     this.changed();
   }
 
-  /** Which pages of lines the rows lack; each is named once. */
-  missing(wanted: Row[]): ["before" | "after", Lines, number][] {
-    const found: ["before" | "after", Lines, number][] = [];
+  /** Ask for the pages of lines that the rows lack, each once at a time: an answer may be lost, or a refusal. */
+  missing(wanted: Row[], ask: (side: "before" | "after", start: number) => Promise<void>): void {
     for (const row of wanted) {
       if (!("text" in row) || row.text !== undefined) continue;
       const side = row.kind === "del" ? "before" : "after";
       const start = Math.floor(row[side] / PAGE) * PAGE;
-      if (this.asked.has(`${side} ${start}`)) continue;
-      this.asked.add(`${side} ${start}`);
-      found.push([side, this[side], start]);
+      const page = `${side} ${start}`;
+      if (this.asked.has(page)) continue;
+      this.asked.add(page);
+      void ask(side, start).finally(() => setTimeout(() => this.asked.delete(page), AGAIN));
     }
-    return found;
   }
 }
 

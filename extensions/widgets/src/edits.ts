@@ -11,6 +11,8 @@ import type { ErrorView, SourceView } from "./types";
  * refused it.  A draft is outdated where the program has changed since it was begun (its `base`). */
 export interface Editing {
   source: SourceView; begun: string; now: string; base: string; outdated: boolean; refused: ErrorView | null;
+  /** The name of its step, by which it is a draft; the steps it is applied to; whether the program has its place no more. */
+  label: string; seen: string; gone?: boolean;
   /** Where a pane's text is edited in its place, and not what a step changed: the pane, its layer, the line to begin at. */
   place?: TextPlace;
 }
@@ -24,7 +26,7 @@ export function EditPane({ store, editing }: { store: PipelineStore; editing: Ed
       ${source.functions.length > 1 && !editing.place && html`<select class="wb-select" aria-label=${say.changes.function} value=${source.function}
         onChange=${(event: Event) => store.edit((event.target as HTMLSelectElement).value)}>
         ${source.functions.map((name) => html`<option value=${name}>${name}</option>`)}</select>`}
-      <button class="wb-button wb-primary" disabled=${!dirty} title=${say.changes.applyHelp}
+      <button class="wb-button wb-primary" disabled=${!dirty || editing.gone} title=${say.changes.applyHelp}
         onClick=${() => store.apply(editing.now)}>${say.common.apply}</button>
       <button class="wb-button" title=${say.changes.closeEditorHelp} onClick=${store.closeEditor}>${say.common.close}</button>
       ${dirty && html`<button class="wb-button" title=${say.changes.discardHelp} onClick=${store.discard}>${say.common.discard}</button>`}

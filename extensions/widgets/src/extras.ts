@@ -35,11 +35,11 @@ export const TABS: Tab[] = [
   },
   {
     name: "branches", title: say.frame_a.tabs.branches, help: say.frame_a.tabsHelp.branches, shown: (store) => store.layer("relay") !== undefined,
-    pane: (store) => html`<${BranchesPane} store=${store.extras.share} branches=${store.view?.branches ?? []} here=${store.view?.branch ?? 0} against=${store.against} choose=${(number: number) => store.compareWith(number)} />`,
+    pane: (store) => html`<${BranchesPane} store=${store.extras.branches} branches=${store.view?.branches ?? []} here=${store.view?.branch ?? 0} against=${store.against} choose=${(number: number) => store.compareWith(number)} />`,
   },
   {
     name: "views", title: say.frame_a.tabs.views, help: say.frame_a.tabsHelp.views, shown: () => true,
-    pane: (store) => html`<${ViewsPane} store=${store.extras.share} />`,
+    pane: (store) => html`<${ViewsPane} store=${store.extras.views} />`,
   },
   {
     name: "share", title: say.frame_a.tabs.share, help: say.frame_a.tabsHelp.share, shown: () => true,
@@ -50,6 +50,9 @@ export const TABS: Tab[] = [
 export class Extras {
   readonly tensors: TensorStore;
   readonly ablation: AblationStore;
+  /** Each with a problem of its own. */
+  readonly branches: ShareStore;
+  readonly views: ShareStore;
   readonly share: ShareStore;
   readonly run: RunStore;
   readonly exercise: ExerciseStore;
@@ -61,7 +64,7 @@ export class Extras {
     this.ablation = new AblationStore(host);
     this.exercise = new ExerciseStore(host);
     this.run = new RunStore(host);
-    this.share = new ShareStore(host, () => placeText(store), (place) => goTo(store, place));
+    [this.branches, this.views, this.share] = [0, 1, 2].map(() => new ShareStore(host, () => placeText(store), (place) => goTo(store, place))) as [ShareStore, ShareStore, ShareStore];
     this.trail = new Trail(store);
   }
 }

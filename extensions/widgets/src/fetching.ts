@@ -1,5 +1,5 @@
 // What has been fetched for the screen's panes, and what is asked for when they show something else.
-import { add, type Compared } from "./compare";
+import type { Compared } from "./compare";
 import { Lines, PAGE as DIFF_PAGE, Shown as ShownDifference, type Row } from "./diff";
 import type { GraphTools } from "./graph_tools";
 import { Links, NONE, type Classes } from "./links";
@@ -172,6 +172,7 @@ export abstract class Fetching extends BaseStore {
       for (const shown of this.panes) if (shown.mode === "compare") void this.loadCompared(shown.layer).then(() => this.loadCounterpart());
       if (this.layer("onnx")) void this.loadText("onnx"); // the ladder names its nodes
       void this.loadLinks();
+      this.reading.findAgain();
     });
   }
 
@@ -247,6 +248,7 @@ export abstract class Fetching extends BaseStore {
   }
   protected loadText(layer: string): Promise<void> {
     const key = this.key(layer);
+    if (this.texts.has(key) && !this.recorded) return this.once(`words ${key}`, () => this.reading.load(layer)); // their answer may not have come
     if (this.texts.has(key) || this.refusals.has(key) || !this.asksOf(layer)) return Promise.resolve();
     return this.once(`text ${key}`, async () => {
       const answer = await this.connection.request("pane", { layer, kernel: this.kernel }).catch((error) => this.refused(key, error));
@@ -256,7 +258,7 @@ export abstract class Fetching extends BaseStore {
       const most = trips.reduce((one, other) => Math.max(one, other), 0);
       const { language, call, hidden, hottest, step } = view;
       const constant = view.constant;
-      void this.ofShown(() => this.reading.load(layer));
+      void this.once(`words ${key}`, () => this.reading.load(layer));
       this.set(() => {
         this.texts.set(key, { lines: new Lines(view.text), language, call, hidden, constant, visible: null, trips, most, hottest, step });
         for (const shown of this.panes) if (shown.layer === layer && COMPILED.includes(layer) && shown.active === 0) this.toBegin(shown);
@@ -349,14 +351,12 @@ export abstract class Fetching extends BaseStore {
   seenCompared(layer: string, rows: Row[]): void {
     const found = this.comparison(layer);
     if (!found) return;
-    for (const [side, , start] of found.shown.missing(rows)) {
-      void this.ofShown(async () => {
-        const kernel = side === "before" ? found.view.beside : found.view.kernel;
-        const args = { layer, kernel, start, count: DIFF_PAGE, number: found.number };
-        const chunk = (await this.connection.request(side === "before" ? "beside" : "lines", args)).view as Chunk;
-        this.set(() => add(found, side, chunk));
-      });
-    }
+    found.shown.missing(rows, (side, start) => this.ofShown(async () => {
+      const kernel = side === "before" ? found.view.beside : found.view.kernel;
+      const args = { layer, kernel, start, count: DIFF_PAGE, number: found.number };
+      const chunk = (await this.connection.request(side === "before" ? "beside" : "lines", args)).view as Chunk;
+      this.set(() => found.shown.add(side, chunk));
+    }));
   }
 
   /** The numbers of the lines that a pane shows; null for all of them. */

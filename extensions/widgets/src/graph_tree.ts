@@ -93,7 +93,8 @@ const LISTS = ["added", "removed", "changed"] as const;
 /** What the selected step changed: said when it is selected, and as lists to walk through. */
 export function SpokenChanges({ store }: { store: WorkbenchStore }) {
   const step = store.steps.summary;
-  const wanted = step && !step.pending && !step.error && !step.left_out ? step.name : "";
+  const agreed = store.steps.view?.plan === store.view?.plan; // else one of the two is still of the program before
+  const wanted = agreed && step && !step.pending && !step.error && !step.left_out ? step.name : "";
   useEffect(() => { if (wanted) void store.speak(wanted); }, [wanted, store.view]);
   const found = store.tools.spoken?.step === wanted ? store.tools.spoken : null;
   const some = found ? LISTS.filter((list) => found[list].length > 0) : [];

@@ -1,5 +1,6 @@
 // The state of the tile lens: the nest, the factor that is being dragged, the visit looked at, what was measured.
 import { atLevel, draftedFactors, elementOf, axisValues, footprints, maskOf, nestOf, visitAt, visits, type Draft, type Nest } from "./lens";
+import { besideSchedule, type Reply } from "./connection";
 import { held, lastVisits, type Held } from "./lens_cache";
 import { LensMore } from "./lens_more";
 import { BaseStore } from "./store";
@@ -46,6 +47,8 @@ export class LensStore extends BaseStore {
   back: { step: number; factors: (number | null)[]; label: string } | null = null;
   private made: { key: string; frame: Frame } | null = null;
   private behind = false;
+  /** The last answer that was drawn: its `state` names the schedule's, and of which program and target that is. */
+  private drawn: Reply | null = null;
 
   constructor(host: Host) {
     super(host);
@@ -60,7 +63,7 @@ export class LensStore extends BaseStore {
   open = (block?: string): Promise<void> => this.newest(this.attempt(async () => {
     const args = block === undefined ? {} : { block };
     const before = this.view?.state;
-    this.show((await this.connection.request("open", args, "open")).view as LensView);
+    this.show(await this.connection.request("open", args, "open"));
     if (this.view?.state !== before) this.set(() => (this.back = null)); // moved elsewhere: that way back leads somewhere else
   }));
 
@@ -71,12 +74,15 @@ export class LensStore extends BaseStore {
     });
   }
 
-  private show(view: LensView): void {
+  private show(reply: Reply): void {
+    const [view, before] = [reply.view as LensView, this.drawn];
+    this.drawn = reply;
     const moved = this.view !== null && this.view.state !== view.state;
     const fresh = !this.view || this.view.block !== view.block || this.view.loops.length !== view.loops.length;
     this.set(() => {
       if (this.problem?.code !== "E-UI-STALE") this.problem = null; // that one says why the picture is another
       if (moved) { this.generation++; this.keepMeasured(); }
+      if (before && besideSchedule(before) !== besideSchedule(reply)) this.measured = this.previous = null; // of another target, or program
       this.view = view;
       this.draft = null;
       if (!fresh) return;
@@ -191,7 +197,7 @@ export class LensStore extends BaseStore {
     let done = false;
     await this.attempt(async () => {
       const seen = this.view?.state ?? "";
-      this.show((await this.connection.request("release", { step, factors, seen }, "command", seen)).view as LensView);
+      this.show(await this.connection.request("release", { step, factors, seen }, "command", seen));
       this.back = back;
       this.behind = false; // the answer shows what this command itself has moved
       done = true;
@@ -205,7 +211,7 @@ export class LensStore extends BaseStore {
   measure = (): Promise<void> => this.attempt(async () => {
     this.set(() => (this.measuring = true));
     const reply = await this.connection.request("exact", {}, "exact").finally(() => this.set(() => (this.measuring = false)));
-    if (reply.state !== this.view?.state) return;
+    if (reply.state !== this.drawn?.state) return;
     const view = reply.view as MeasuredView;
     this.set(() => (this.measured = { view, state: reply.state }));
     this.onMeasured(view);

@@ -1,6 +1,6 @@
 // The state of the stepper: which steps there are, what each changed, and the rewrites inside it.
 import type { BadgeView } from "./checks";
-import { NoAnswer } from "./connection";
+import { NoAnswer, Refusal } from "./connection";
 import { PAGE, Shown, type Row } from "./diff";
 import type { AcrossRow } from "./diffpane";
 import { Drafts } from "./drafts";
@@ -8,6 +8,7 @@ import type { Editing, TextPlace } from "./edits";
 import { startValues } from "./form";
 import { Kinds, MANY, type DifferenceView } from "./kinds";
 import { BaseStore } from "./store";
+import { say } from "./strings";
 import type { Chunk, ErrorView, Host, PipelineView, PrimitiveView, RewriteView, SourceView, StepSummary, StepView, VerdictView } from "./types";
 
 const AHEAD = 20;
@@ -128,11 +129,13 @@ export class PipelineStore extends BaseStore {
     this.rewrites.clear();
     this.kindsOf.clear();
     this.verdicts?.clear();
+    const before = this.view?.steps ?? [];
     this.set(() => (this.view = view));
     const wished = [this.selected, view.selected.step].find((id) => known.has(id));
     const first = view.steps.find((step) => step.changed) ?? view.steps[0];
     const rewrite = wished && wished === view.selected.step ? view.selected.rewrite : null;
     if (wished ?? first) this.select(wished ?? first!.id, rewrite, false);
+    await this.follow(before);
   }));
 
   select(id: string, rewrite: number | null = null, tell = true): void {
@@ -238,16 +241,47 @@ export class PipelineStore extends BaseStore {
 
   private async openText(step: string, name: string, place?: TextPlace): Promise<void> {
     const source = (await this.connection.request("source", { step, function: name }, "source")).view as SourceView;
-    const draft = this.drafts.get(this.draftKey(source));
+    const label = this.view?.steps.find(({ id }) => id === source.step)?.name ?? source.step;
+    const draft = this.drafts.get(draftKey(label, source));
     const begun = draft?.text ?? source.text;
     const base = draft?.base ?? source.text;
     const outdated = base !== source.text;
-    this.set(() => { this.editing = { source, begun, now: begun, base, outdated, refused: null, place }; this.adding = this.problem = null; });
+    this.set(() => { this.editing = { source, label, seen: this.seenPlan, begun, now: begun, base, outdated, refused: null, place }; this.adding = this.problem = null; });
   }
 
-  private draftKey(source: SourceView): string {
-    const name = this.view?.steps.find((step) => step.id === source.step)?.name ?? source.step;
-    return JSON.stringify([name, source.function]);
+  /**
+   * What is edited is of the program that is shown now: after the same step, or where that is gone after the one before it.
+   * What was typed stays; nothing can be applied where there is no such text any more.
+   */
+  private async follow(before: StepSummary[]): Promise<void> {
+    const { editing, generation, view } = this;
+    if (!editing) return;
+    const earlier = before.slice(0, before.findIndex(({ id }) => id === editing.source.step) + 1).reverse();
+    const steps = [editing.label, ...earlier.map(({ name }) => name)].map((name) => view!.steps.find((one) => one.name === name && !one.left_out));
+    const step = steps.find(Boolean);
+    const source = !step || step.id === editing.source.step ? step && editing.source
+      : await this.connection.request("source", { step: step.id, function: editing.source.function }).then((reply) => reply.view as SourceView, (error) => {
+        if (!(error instanceof Refusal) || error instanceof NoAnswer) throw error;
+      });
+    const now = this.editing;
+    if (!now || now.source !== editing.source || generation !== this.generation) return;
+    const { text } = now.source;
+    const typed = now.now !== text;
+    if (!source && !typed) return this.set(() => (this.editing = null));
+    this.set(() => {
+      if (!source || !step) {
+        const gone: ErrorView = { code: "E-UI-PLACE", message: say.changes.placeGone(now.label, now.source.function), where: "", found: "", expected: "", fix: say.changes.placeGoneFix, kept: say.changes.placeGoneKept, nodes: [] };
+        return (this.editing = { ...now, begun: now.now, gone: true, refused: gone });
+      }
+      const next = { ...now, source, label: step.name, seen: this.seenPlan };
+      if (source === now.source && !now.gone) return (this.editing = next);
+      if (typed && step.name !== now.label) {
+        this.drafts.put(draftKey(now.label, now.source), null);
+        this.drafts.put(draftKey(step.name, source), { base: now.base, text: now.now });
+      }
+      const fresh = typed ? {} : { begun: source.text, now: source.text, base: source.text };
+      this.editing = { ...next, ...fresh, gone: false, refused: null, outdated: typed && now.base !== source.text };
+    });
   }
 
   /** Whether a step, or one function after it, has a text that was changed and not applied. */
@@ -259,7 +293,7 @@ export class PipelineStore extends BaseStore {
   typed(text: string): void {
     const editing = this.editing;
     if (!editing) return;
-    const key = this.draftKey(editing.source);
+    const key = draftKey(editing.label, editing.source);
     this.set(() => {
       editing.now = text;
       this.drafts.put(key, text === editing.source.text ? null : { base: editing.base, text });
@@ -270,15 +304,15 @@ export class PipelineStore extends BaseStore {
   closeEditor = (): void => this.set(() => { this.editing = null; this.acted++; this.drafts.keep(); });
 
   discard = (): void => {
-    if (this.editing) this.drafts.put(this.draftKey(this.editing.source), null);
+    if (this.editing) this.drafts.put(draftKey(this.editing.label, this.editing.source), null);
     this.closeEditor();
   };
 
   /** Hand an edited text to the kernel; a refusal stays with the text, and what is typed meanwhile is a draft. */
-  apply = (text: string): Promise<void> => this.attempt(async () => {
+  apply = (text: string): Promise<void> => this.alone(async () => {
     const editing = this.editing;
-    if (!editing || text === editing.source.text) return;
-    const args = { step: editing.source.step, function: editing.source.function, text, seen: this.seenPlan };
+    if (!editing || editing.gone || text === editing.source.text) return;
+    const args = { step: editing.source.step, function: editing.source.function, text, seen: editing.seen };
     const reply = await this.connection.request("edit", args, "change").catch((error) => {
       if (error instanceof NoAnswer) return { view: { refused: error.view } };
       throw error;
@@ -289,7 +323,7 @@ export class PipelineStore extends BaseStore {
       this.set(() => open ? (this.editing = { ...open, refused: view.refused! }) : (this.problem = view.refused!));
       return;
     }
-    if (editing.now === text) this.drafts.put(this.draftKey(editing.source), null);
+    if (editing.now === text) this.drafts.put(draftKey(editing.label, editing.source), null);
     await this.moveTo(view.step ?? "");
   });
 
@@ -347,7 +381,7 @@ export class PipelineStore extends BaseStore {
   /** Undo or redo, one after another however fast they are asked for: each is refused that has not seen the last. */
   turn(what: "undo" | "redo"): void {
     const { denials } = this;
-    this.turns = this.turns.then(() => this.opening).then(() => denials === this.denials && this.view?.[what] ? this.change(what, {}) : undefined);
+    this.turns = this.turns.then(() => this.opening).then(() => this.changing).then(() => denials === this.denials && this.view?.[what] ? this.change(what, {}) : undefined);
   }
 
   choosePass = (): Promise<void> => this.ofShown(async () => {
@@ -367,8 +401,16 @@ export class PipelineStore extends BaseStore {
     await this.open();
   }
 
+  /** The change that is under way, until what it made is drawn. */
+  private changing: Promise<void> | null = null;
+
+  /** One change at a time: pressed again before the first one is drawn, an action was not meant for what that makes. */
+  private alone(work: () => Promise<void>): Promise<void> {
+    return this.changing ?? (this.changing = this.attempt(work).finally(() => (this.changing = null)));
+  }
+
   private change(op: string, args: Record<string, unknown>): Promise<void> {
-    return this.attempt(async () => {
+    return this.alone(async () => {
       const view = (await this.connection.request(op, { ...args, seen: this.seenPlan }, "change")).view as { step: string };
       await this.moveTo(view.step);
     });
@@ -392,11 +434,11 @@ export class PipelineStore extends BaseStore {
   seen = (rows: Row[]): void => {
     const target = this.rewrite?.shown ?? this.step?.shown;
     if (!target || this.rewriteIndex !== null || this.kinds) return;
-    for (const [side, lines, start] of target.missing(rows)) {
-      void this.ofShown(async () => {
-        const chunk = (await this.connection.request("text", { step: this.selected, side, start, count: PAGE })).view as Chunk;
-        this.set(() => { lines.add(chunk.start, chunk.lines); target.changed(); });
-      });
-    }
+    target.missing(rows, (side, start) => this.ofShown(async () => {
+      const chunk = (await this.connection.request("text", { step: this.selected, side, start, count: PAGE })).view as Chunk;
+      this.set(() => target.add(side, chunk));
+    }));
   };
 }
+
+const draftKey = (label: string, source: SourceView): string => JSON.stringify([label, source.function]);

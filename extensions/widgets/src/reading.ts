@@ -10,7 +10,8 @@ export interface WordsView {
   layer: string; kernel: string; names: [line: number, name: string, told: string, indent: number][];
   docs: Record<string, string>; folds: number[];
 }
-export interface Find { text: string; lines: number[]; count: number; at: number; problem: string }
+/** What is sought, and what was found of it in the text of that key; `at`: the place that was gone to, -1 for none. */
+export interface Find { key: string; text: string; lines: number[]; count: number; at: number; problem: string }
 type Ask = (op: string, args: Record<string, unknown>, channel?: string) => Promise<{ view: unknown }>;
 interface Words { view: WordsView; byName: Map<string, WordsView["names"]>; folds: Map<number, number> }
 /** A stretch of a line, and how it is drawn. */
@@ -152,35 +153,49 @@ export class Reading {
   // --- finding ---
 
   openFind(at: 0 | 1): void {
-    this.store.set(() => { this.store.focused = at; this.finds[at] ??= { text: "", lines: [], count: 0, at: -1, problem: "" }; });
+    this.store.set(() => { this.store.focused = at; this.finds[at] ??= { key: this.keyIn(at), text: "", lines: [], count: 0, at: -1, problem: "" }; });
+  }
+
+  /** The key of the text that a pane shows. */
+  private keyIn(at: 0 | 1): string {
+    return this.store.key(this.store.panes[at].layer);
+  }
+
+  /** A pane that shows another text by now seeks in that one, and stays where it is. */
+  findAgain(): void {
+    for (const at of [0, 1] as const) {
+      const find = this.finds[at];
+      if (find && this.store.panes[at].mode === "text" && find.key !== this.keyIn(at)) void this.find(at, find.text, false);
+    }
   }
 
   closeFind(at: 0 | 1): void {
     this.store.set(() => { this.finds[at] = null; this.store.acted++; });
   }
 
-  async find(at: 0 | 1, text: string): Promise<void> {
+  async find(at: 0 | 1, text: string, go = true): Promise<void> {
     const { layer } = this.store.panes[at];
-    this.finds[at] = { text, lines: [], count: 0, at: -1, problem: "" };
-    const asked = () => this.finds[at]?.text === text && this.store.panes[at].layer === layer; // else nothing is sought any more
+    const key = this.keyIn(at);
+    this.finds[at] = { key, text, lines: [], count: 0, at: -1, problem: "" };
+    const asked = () => this.finds[at]?.text === text && this.finds[at].key === key && this.keyIn(at) === key; // else nothing is sought any more
     try {
       const view = (await this.ask("find", { layer, kernel: this.store.kernel, text }, `find ${at}`)).view as { lines: number[]; count: number };
       if (!asked()) return;
-      this.store.set(() => (this.finds[at] = { text, ...view, at: -1, problem: "" }));
-      this.step(at, 1);
+      this.store.set(() => (this.finds[at] = { key, text, ...view, at: -1, problem: "" }));
+      if (go) this.step(at, 1);
     } catch (error) {
       if (error instanceof Overtaken || !asked()) return;
       const problem = (error as { view?: { message: string; expected: string } }).view;
-      this.store.set(() => (this.finds[at] = { text, lines: [], count: 0, at: -1, problem: problem ? `${problem.message}: ${problem.expected}` : say.frame.notSearched }));
+      this.store.set(() => (this.finds[at] = { key, text, lines: [], count: 0, at: -1, problem: problem ? `${problem.message}: ${problem.expected}` : say.frame.notSearched }));
     }
   }
 
   /** The next place found, or the one before. */
   step(at: 0 | 1, by: number): void {
     const [find, pane] = [this.finds[at], this.store.panes[at]];
-    if (!find || find.lines.length === 0) return;
+    if (!find || find.lines.length === 0 || find.key !== this.keyIn(at)) return;
     this.store.set(() => {
-      find.at = (find.at + by + find.lines.length) % find.lines.length;
+      find.at = (Math.max(find.at, by < 0 ? 0 : -1) + by + find.lines.length) % find.lines.length;
       const line = find.lines[find.at]!;
       this.uncover(pane.layer, line);
       this.reveal(pane, line);
@@ -210,7 +225,7 @@ export class Reading {
       }
     }
     const find = this.finds[at];
-    if (find && find.text && find.lines.includes(line)) {
+    if (find?.key === key && find.text && find.lines.includes(line)) {
       const pattern = find.text.length > 2 && find.text.startsWith("/") && find.text.endsWith("/");
       const start = pattern ? -1 : text.toLowerCase().indexOf(find.text.toLowerCase());
       found.push(start < 0 ? [0, text.length, "wb-hit"] : [start, start + find.text.length, "wb-hit"]);

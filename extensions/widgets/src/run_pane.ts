@@ -19,10 +19,10 @@ export class RunStore extends BaseStore {
     this.connection.onEvent = (name) => { if (name === "changed" || name === "inputs") this.set(() => { this.generation++; this.found = this.problem = null; this.chosen = -1; }); };
   }
 
-  run = (): Promise<void> => this.ofShown(async () => {
+  run = (): Promise<void> => this.ofShown(async (same) => {
     this.set(() => { this.running = true; this.problem = null; });
     const found = (await this.connection.request("run.profile").finally(() => this.set(() => (this.running = false)))).view as RunView;
-    this.set(() => (this.found = found));
+    if (same()) this.set(() => (this.found = found)); // a cell may have changed the program meanwhile
   });
 
   get rows(): CallRow[] {

@@ -2,7 +2,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { onKeys } from "./keys";
 import { Form, startValues } from "./form";
-import { Refusal } from "./connection";
+import { Refusal, besideSchedule, type Reply } from "./connection";
 import { Keys, Problem, asking, html, reveal } from "./parts";
 import { Badges, CodeDraft, HistoryTree, More, OptionButtons, PreviewPanel, dragging } from "./schedule_more";
 import { BaseStore, useFocus, useStore } from "./store";
@@ -25,6 +25,8 @@ export class ScheduleStore extends BaseStore {
   /** Whether the schedule has moved while a command was under way. */
   private behind = false;
   private turns: Promise<void> = Promise.resolve();
+  /** Of which program and target what is drawn is. */
+  private beside = "";
   /** Reasons and arguments by node, asked for when a node is selected; void with the next state. */
   private judged = new Map<string, ReasonsView>();
 
@@ -63,16 +65,23 @@ export class ScheduleStore extends BaseStore {
     });
     const view = answer.view as ScheduleView;
     if (this.unopened) this.set(() => { [this.unopened, this.problem] = [false, null]; }); // it was why there was none
-    if (view.state !== this.view?.state) return this.show(view);
-    this.set(() => { this.view = view; this.judged.clear(); });
+    if (view.state !== this.view?.state) return this.show(answer);
+    const other = this.beside !== besideSchedule(answer);
+    this.beside = besideSchedule(answer);
+    this.set(() => {
+      this.view = view;
+      this.judged.clear();
+      if (other) { this.ways = null; this.more.forget(true); } // ranks and times are of the code before
+    });
     void this.judge();
   }));
 
-  private show(view: unknown): void {
+  private show(reply: Reply): void {
     this.generation++;
+    this.beside = besideSchedule(reply);
     this.set(() => {
       const [before, chosen, known] = [this.view, this.node, new Set(this.nodes.map((node) => node.key))];
-      this.view = view as ScheduleView;
+      this.view = reply.view as ScheduleView;
       if (this.problem?.code !== "E-UI-STALE") this.problem = null; // that one says why the picture is another
       this.chosen = "";
       this.ways = null;
@@ -161,8 +170,8 @@ export class ScheduleStore extends BaseStore {
   query(op: string, args: Record<string, unknown>, take: (view: unknown) => void): Promise<void> {
     const [view, selection] = [this.view, this.selected];
     return this.ofShown(async () => {
-      const found = (await this.connection.request(op, args, op)).view;
-      if (this.view === view && this.selected === selection) this.set(() => take(found));
+      const reply = await this.connection.request(op, args, op);
+      if (this.view === view && this.selected === selection && this.beside === besideSchedule(reply)) this.set(() => take(reply.view));
     });
   }
 
@@ -172,7 +181,7 @@ export class ScheduleStore extends BaseStore {
     this.set(() => { this.working = true; this.problem = null; });
     await this.attempt(async () => {
       const seen = this.view?.state ?? "";
-      this.show((await this.connection.request(op, { ...args, seen }, "command", seen)).view);
+      this.show(await this.connection.request(op, { ...args, seen }, "command", seen));
       this.acted++;
       if (this.more.draft === args["code"]) this.more.draft = null; // what was typed meanwhile stays
       else if (op === "replay") this.more.base = this.view!.code; // on what was replayed

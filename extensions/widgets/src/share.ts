@@ -36,9 +36,9 @@ export class ShareStore extends BaseStore {
   keep = (name: string): Promise<void> => this.run("", async () => this.show(await this.asked("views.keep", { name, place: this.place() })));
   remove = (name: string): Promise<void> => this.run("", async () => this.show(await this.asked("views.remove", { name })));
 
-  code = (): Promise<void> => this.run("", async () => {
+  code = (): Promise<void> => this.run("", async (same) => {
     const { text } = await this.asked("share.python", { place: this.place() });
-    this.set(() => (this.python = String(text)));
+    if (same()) this.set(() => (this.python = String(text)));
   });
 
   save = (op: "share.page" | "share.journal", name: string): Promise<void> => this.run(say.frame.writing, async () => {

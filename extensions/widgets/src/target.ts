@@ -1,43 +1,39 @@
 // What code is made for: the target in short in the screen's head, and the form that changes it.
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { Refusal } from "./connection";
 import { Problem, asking, html } from "./parts";
 import { BaseStore, useStore } from "./store";
 import { say } from "./strings";
-import type { ErrorView, Host, TargetsView } from "./types";
+import type { Host, TargetsView } from "./types";
 
 export class TargetStore extends BaseStore {
   /** The form's targets while it is open. */
   targets: TargetsView | null = null;
-  refused: ErrorView | null = null;
   working = false;
 
   /** `seen`: the plan that the page shows; `moved` is called when the session is for another target. */
   constructor(host: Host, private seen: () => string, private moved: () => Promise<void>) {
     super(host);
+    this.connection.onEvent = (name) => { if (name === "changed" && this.targets) void this.ask(true); };
   }
 
-  turn = (): Promise<void> => this.attempt(async () => {
-    if (this.targets) return this.leave();
+  turn = (): Promise<void> => this.targets ? Promise.resolve(this.leave()) : this.ask(false);
+
+  private ask = (again: boolean): Promise<void> => this.attempt(async () => {
     const view = (await this.connection.request("target.open", {}, "target")).view as TargetsView;
-    this.set(() => { this.targets = view; this.refused = null; });
+    if (!again || this.targets) this.set(() => { this.targets = view; if (!again) this.problem = null; });
   });
 
-  leave = (): void => this.set(() => { this.targets = this.refused = null; });
+  leave = (): void => this.set(() => { this.targets = this.problem = null; });
+
+  protected override catchUp(): Promise<void> {
+    return this.moved();
+  }
 
   apply = (text: string): Promise<void> => this.attempt(async () => {
     if (this.working) return;
-    this.set(() => { this.working = true; this.refused = null; });
-    try {
-      await this.connection.request("target.set", { text, seen: this.seen() }, "change");
-      this.leave();
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      this.set(() => (this.refused = error.view));
-      if (error.view.code !== "E-UI-STALE") return;
-    } finally {
-      this.set(() => (this.working = false));
-    }
+    this.set(() => { this.working = true; this.problem = null; });
+    await this.connection.request("target.set", { text, seen: this.seen() }, "change").finally(() => this.set(() => (this.working = false)));
+    this.leave();
     await this.moved();
   });
 }
@@ -54,12 +50,22 @@ export function TargetButton({ store, target }: { store: TargetStore; target: st
   });
   return html`<button class="wb-button wb-target" ref=${button} aria-label=${say.frame.targetButton(target)} aria-expanded=${open} aria-haspopup="dialog"
       ...${asking(store, say.frame.targetHelp(target), () => void store.turn())}>${target}</button>
-    ${open && html`<${TargetForm} store=${store} targets=${store.targets!} />`}`;
+    ${open ? html`<${TargetForm} store=${store} targets=${store.targets!} />`
+      : store.problem && html`<div class="wb-sheet wb-target-sheet"><${TargetProblem} store=${store} /></div>`}`;
+}
+
+function TargetProblem({ store }: { store: TargetStore }) {
+  return store.problem && html`<${Problem} error=${store.problem} close=${() => store.set(() => (store.problem = null))} />`;
 }
 
 function TargetForm({ store, targets }: { store: TargetStore; targets: TargetsView }) {
   const field = useRef<HTMLInputElement>(null);
+  const before = useRef(targets.text);
   useLayoutEffect(() => { field.current?.focus({ preventScroll: true }); field.current?.select(); }, []);
+  useLayoutEffect(() => { // what was typed stays
+    if (field.current!.value === before.current) field.current!.value = targets.text;
+    before.current = targets.text;
+  }, [targets.text]);
   const submit = (event: Event) => { event.preventDefault(); void store.apply(field.current!.value); };
   const keys = (event: KeyboardEvent) => {
     if (event.key !== "Escape" || event.isComposing) return;
@@ -77,7 +83,7 @@ function TargetForm({ store, targets }: { store: TargetStore; targets: TargetsVi
       <input class="wb-select" type="text" ref=${field} aria-label=${say.frame.targetField} title=${say.frame.targetFieldHelp} defaultValue=${targets.text} spellcheck=${false} autocomplete="off" />
       <button class="wb-button wb-primary" aria-disabled=${store.working}>${store.working ? say.frame.targetWorking : say.common.apply}</button>
     </form>
-    ${store.refused && html`<${Problem} error=${store.refused} close=${() => store.set(() => (store.refused = null))} />`}
+    <${TargetProblem} store=${store} />
     ${choices(say.frame.targetsOwn, targets.own)}${choices(say.frame.targetsNamed, targets.named)}
   </div>`;
 }

@@ -46,14 +46,15 @@ export class TensorStore extends BaseStore {
     this.onNews();
   }
 
-  private run(what: string, work: () => Promise<void>): Promise<void> {
+  private run(what: string, work: (same: () => boolean) => Promise<void>): Promise<void> {
     this.set(() => { this.working = what; this.problem = null; });
     return this.ofShown(work).finally(() => { this.set(() => (this.working = "")); this.onNews(); });
   }
 
-  begin = (): Promise<void> => this.ofShown(async () => {
+  begin = (): Promise<void> => this.ofShown(async (same) => {
     if (this.graphs.length) return;
     const view = (await this.connection.request("tensors.steps")).view as { graph: string[]; runnable: string[] };
+    if (!same()) return this.begin();
     this.set(() => {
       this.graphs = view.graph;
       this.runnable = view.runnable;
@@ -63,15 +64,15 @@ export class TensorStore extends BaseStore {
     });
   });
 
-  private async fetched(step: string): Promise<TensorsView> {
-    let found = this.known.get(step);
-    if (!found) this.known.set(step, (found = (await this.connection.request("tensors.list", { step })).view as TensorsView));
+  private async fetched(step: string, same: () => boolean): Promise<TensorsView> {
+    const found = this.known.get(step) ?? (await this.connection.request("tensors.list", { step })).view as TensorsView;
+    if (same()) this.known.set(step, found); // a cell may have changed the program meanwhile
     return found;
   }
 
-  show = (step: string): Promise<void> => this.run(say.values.runningGraph, async () => {
-    const list = await this.fetched(step);
-    this.set(() => { this.step = step; this.list = list; this.picture = null; });
+  show = (step: string): Promise<void> => this.run(say.values.runningGraph, async (same) => {
+    const list = await this.fetched(step, same);
+    if (same()) this.set(() => { this.step = step; this.list = list; this.picture = null; });
   });
 
   look = (number: number, index: number[] = []): Promise<void> => this.ofShown(async (same) => {
@@ -79,15 +80,15 @@ export class TensorStore extends BaseStore {
     if (same()) this.set(() => (this.picture = view));
   });
 
-  compare = (): Promise<void> => this.run(say.values.runningBoth, async () => {
+  compare = (): Promise<void> => this.run(say.values.runningBoth, async (same) => {
     const view = (await this.connection.request("tensors.outputs", { before: this.before, after: this.after })).view as OutputsView;
-    this.set(() => (this.outputs = view));
+    if (same()) this.set(() => (this.outputs = view));
   });
 
   /** Errors on the boxes of both drawn graphs, or none any more. */
-  paint = (): Promise<void> => this.run(say.values.runningGraphs, async () => {
-    if (!this.painted) for (const step of [this.graphs[0], this.graphs.at(-1)]) if (step) await this.fetched(step);
-    this.set(() => (this.painted = !this.painted));
+  paint = (): Promise<void> => this.run(say.values.runningGraphs, async (same) => {
+    if (!this.painted) for (const step of [this.graphs[0], this.graphs.at(-1)]) if (step) await this.fetched(step, same);
+    if (same()) this.set(() => (this.painted = !this.painted));
   });
 
   /** The tensor of a box of a drawn graph (of a group: the one with the greatest error), where errors are painted. */

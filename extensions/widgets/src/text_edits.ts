@@ -22,7 +22,7 @@ export abstract class TextEditing extends Selecting {
   editingIn(at: 0 | 1): Editing | null {
     const { editing } = this.steps;
     const [place, pane] = [editing?.place, this.panes[at]];
-    const here = place?.at === at && pane.mode === "text" && pane.layer === place.layer && editing!.source.function === this.functionOf(pane.layer);
+    const here = place?.at === at && pane.mode === "text" && pane.layer === place.layer && (editing!.gone || editing!.source.function === this.functionOf(pane.layer));
     return here ? editing : null;
   }
 

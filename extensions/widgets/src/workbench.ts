@@ -30,6 +30,8 @@ export class WorkbenchStore extends TextEditing {
   readonly target: TargetStore;
   private checking: ChecksStore | null = null;
   private begun = false;
+  private trouble: WorkbenchView["trouble"] = null;
+  private going: Promise<void> = Promise.resolve();
   /** The place to go to first. */
   private at = "";
 
@@ -95,7 +97,9 @@ export class WorkbenchStore extends TextEditing {
       this.view = view;
       if (TABS.some((tab) => tab.name === this.strip && !tab.shown(this))) this.strip = ""; // this program has no such tab
       if (view.changes) this.steps.drafts.of(view.changes.key);
+      if (this.trouble && this.problem === this.trouble) this.problem = null; // it may have been taken back
       if (view.trouble) this.problem = view.trouble; // a cell's move that the session could not follow
+      this.trouble = view.trouble;
       if (!this.begun) this.begin(view, names);
       for (const shown of this.panes) if (!names.includes(shown.layer)) shown.layer = this.instead(shown.layer, names);
       for (const shown of this.panes) if (!modes(shown.layer).includes(shown.mode)) shown.mode = "text";
@@ -324,11 +328,16 @@ export class WorkbenchStore extends TextEditing {
     this.set(() => { if (this.view) this.view.branches = branches; }); // which of them is shown, is told when it is drawn
   }));
 
-  goTo = (number: number): Promise<void> => this.attempt(async () => {
-    await this.connection.request("branch", { number, seen: this.view?.plan }, "change");
-    this.set(() => { this.acted++; });
-    await this.open();
-  });
+  /** One after another, however fast they are chosen: a number is of the program in which it was. */
+  goTo = (number: number): Promise<void> => {
+    const subject = this.view?.subject;
+    return (this.going = this.going.then(() => this.settled).then(() => this.attempt(async () => {
+      if (subject !== this.view?.subject) return;
+      await this.connection.request("branch", { number, seen: this.view?.plan }, "change");
+      this.set(() => { this.acted++; });
+      await this.open();
+    })));
+  };
 
   compareWith(number: number): void {
     this.set(() => { this.against = number; this.choice = "made"; this.compared.clear(); });

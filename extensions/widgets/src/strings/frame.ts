@@ -43,7 +43,7 @@ export const frame = {
   foldHelp: "Fold or open what the current line holds (z)",
   forward: "Forward",
   forwardHelp: "Forward again (Alt-→)",
-  foundLines: (at: number, count: number) => `${at} of ${number(count)} lines`,
+  foundLines: (at: number, count: number) => at > 0 ? `${at} of ${number(count)} lines` : plural(count, "line"),
   hottest: "Hottest",
   hottestHelp: "The statement that most instructions are run for, by trip counts (h)",
   howToShow: (layer: string) => `How to show ${layer}`,
