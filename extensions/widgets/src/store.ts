@@ -32,8 +32,14 @@ export class BaseStore {
 
   subscribe(listener: () => void): () => void {
     this.listeners.add(listener);
-    return () => this.listeners.delete(listener);
+    return () => {
+      this.listeners.delete(listener);
+      if (this.listeners.size === 0) this.unwatched();
+    };
   }
+
+  /** The last view that showed it is gone. */
+  protected unwatched(): void {}
 
   /** Change something and draw. */
   set(change: () => void): void {
