@@ -301,7 +301,7 @@ export abstract class Fetching extends BaseStore {
   /** Link machine code too, once nothing has changed for a while. */
   private linkAtRest(): void {
     clearTimeout(this.rest);
-    this.rest = setTimeout(() => { this.moving = false; void this.loadLinks(); }, REST);
+    this.rest = setTimeout(() => this.connection.whenDrawn("links", () => { this.moving = false; void this.loadLinks(); }), REST);
   }
 
   /** Lines came into sight: fetch those that are not here. */

@@ -17,6 +17,7 @@ import { useStore } from "./store";
 import { say } from "./strings";
 import { pieces, type Mark } from "./reading";
 import { FindBar, ReadingButtons } from "./reading_parts";
+import { isHere } from "./views";
 import { Window, idOf, placeIn } from "./window";
 import { COMPILED, OF_THE_MODEL, modes, placeOf, type Mode, type Pane, type WorkbenchStore } from "./workbench";
 
@@ -34,7 +35,7 @@ export function PaneView({ store, at }: { store: WorkbenchStore; at: 0 | 1 }) {
   const reads = store.reads(pane);
   useLayoutEffect(() => { // after an action the keys are the focused pane's, also while it has nothing to show yet
     const root = box.current;
-    const acted = store.acted !== seen.current;
+    const acted = store.acted !== seen.current && root !== null && isHere(root);
     seen.current = store.acted;
     const lost = held && document.activeElement === document.body; // what had the focus is not in the page any more
     if (store.focused !== at || !root || !(acted || lost || document.activeElement === root)) return;

@@ -3,6 +3,7 @@ import { useEffect, useLayoutEffect, useReducer, useRef } from "preact/hooks";
 import { Connection, NoKernel, Overtaken, Refusal } from "./connection";
 import { say } from "./strings";
 import type { ErrorView, Host } from "./types";
+import { focusHere } from "./views";
 
 export class BaseStore {
   protected readonly connection: Connection;
@@ -104,13 +105,13 @@ export class BaseStore {
   }
 }
 
-/** After an action of the person the focus is on the list again, where the keys work; never before one. */
+/** After an action of the person the focus is on the list again, where the keys work; never before one, nor in another view. */
 export function useFocus(store: BaseStore, list: { current: HTMLElement | null }): void {
   const seen = useRef(store.acted);
   useLayoutEffect(() => {
     if (store.acted === seen.current) return;
     seen.current = store.acted;
-    list.current?.focus({ preventScroll: true });
+    focusHere(list.current);
   });
 }
 

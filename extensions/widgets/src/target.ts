@@ -5,6 +5,7 @@ import { Problem, asking, html } from "./parts";
 import { BaseStore, useStore } from "./store";
 import { say } from "./strings";
 import type { ErrorView, Host, TargetsView } from "./types";
+import { focusHere, isHere } from "./views";
 
 export class TargetStore extends BaseStore {
   /** The form's targets while it is open. */
@@ -49,7 +50,7 @@ export function TargetButton({ store, target }: { store: TargetStore; target: st
   const wasOpen = useRef(false);
   const open = store.targets !== null;
   useLayoutEffect(() => {
-    if (wasOpen.current && !open) button.current?.focus({ preventScroll: true });
+    if (wasOpen.current && !open) focusHere(button.current);
     wasOpen.current = open;
   });
   return html`<button class="wb-button wb-target" ref=${button} aria-label=${say.frame.targetButton(target)} aria-expanded=${open} aria-haspopup="dialog"
@@ -59,7 +60,7 @@ export function TargetButton({ store, target }: { store: TargetStore; target: st
 
 function TargetForm({ store, targets }: { store: TargetStore; targets: TargetsView }) {
   const field = useRef<HTMLInputElement>(null);
-  useLayoutEffect(() => { field.current?.focus({ preventScroll: true }); field.current?.select(); }, []);
+  useLayoutEffect(() => { if (isHere(field.current!)) { focusHere(field.current); field.current!.select(); } }, []);
   const submit = (event: Event) => { event.preventDefault(); void store.apply(field.current!.value); };
   const keys = (event: KeyboardEvent) => {
     if (event.key !== "Escape" || event.isComposing) return;
