@@ -1,4 +1,4 @@
-"""Views of one screen: one that is drawn nowhere asks for nothing, two leave each other's focus alone."""
+"""Views of one screen: one that is drawn nowhere asks for nothing, two leave each other's focus and rows alone."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ from workbench.ui.checks import ChecksScreen
 from workbench.ui.workbench import Workbench
 
 IN_VIEW = "() => document.activeElement.closest('.wb-host')?.id ?? 'none'"
+STRAYS = """() => [...document.querySelectorAll('[aria-activedescendant]')]
+  .filter((list) => !list.contains(document.getElementById(list.getAttribute('aria-activedescendant'))))
+  .map((list) => list.outerHTML.slice(0, 200))"""
 
 
 def view(harness: Harness, which: str) -> Locator:
@@ -56,7 +59,7 @@ def test_a_screen_that_is_drawn_nowhere_asks_for_nothing_and_then_shows_what_is_
     for _ in range(2):
         assert moved(harness, schedule) == Counter(), "it asks, and nobody sees it"
     harness.page.evaluate("window.draw()")
-    expect(harness.page.locator("[id='wb-node-l:C:5']")).to_be_visible()
+    expect(harness.page.locator("[id$='-node-l:C:5']")).to_be_visible()
     assert moved(harness, schedule), "drawn again, it follows again"
 
 
@@ -173,7 +176,7 @@ def test_an_answer_takes_the_focus_from_nothing_else_in_the_page(harness: Harnes
     """The person has gone on to something else by the time that the kernel has answered."""
     opened(harness)
     page = harness.page
-    page.locator("[id='wb-node-l:C:0'] > .wb-box-head").click()
+    page.locator("[id$='-node-l:C:0'] > .wb-box-head").click()
     harness.asked_so_far()
     with harness.held():
         page.get_by_role("button", name="parallel", exact=True).click()
@@ -181,3 +184,18 @@ def test_an_answer_takes_the_focus_from_nothing_else_in_the_page(harness: Harnes
     harness.asked_so_far()
     expect(page.locator(".wb-schedule .wb-last")).to_contain_text("parallel")
     expect(page.locator("#outside")).to_be_focused(timeout=5_000)
+
+
+def test_every_row_has_an_id_of_its_own(harness: Harness) -> None:
+    """A list names the row that keys speak of by its id: another view's row would be read out."""
+    in_two_views(harness)
+    page = harness.page
+    view(harness, "screen").locator(".wb-text-row").first.click()
+    for keys in ("", "e", "ww"):
+        for key in keys:
+            page.keyboard.press(key)
+        harness.asked_so_far(quiet=0.1)
+        ids: list[str] = page.evaluate("[...document.querySelectorAll('.wb-host [id]')].map((one) => one.id)")
+        twice = [one for one, count in Counter(ids).items() if count > 1]
+        assert ids and not twice, twice[:5]
+        assert page.evaluate(STRAYS) == [], "a list names a row that is not its own"
