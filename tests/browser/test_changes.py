@@ -163,7 +163,7 @@ def test_what_was_refused_is_put_away_by_the_next_change(
     harness: Harness, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     screen, message = refused_restore(harness, monkeypatch, tmp_path)
-    loop = harness.page.locator('[id="wb-node-l:C:0"] > .wb-box-head')
+    loop = harness.page.locator('[id$="-node-l:C:0"] > .wb-box-head')
     loop.click()
     harness.page.get_by_role("button", name="parallel", exact=True).click()
     expect(loop).to_contain_text("parallel")
@@ -249,7 +249,7 @@ def test_a_change_comes_back_after_the_kernel_was_restarted(tmp_path: Path, cont
         page.set_default_timeout(30_000)
         opened(page, lab, [], "lesson.ipynb")
         run(page, 0)
-        loop = page.locator('[id="wb-node-l:C:0"] > .wb-box-head')
+        loop = page.locator('[id$="-node-l:C:0"] > .wb-box-head')
         expect(loop).to_be_visible(timeout=60_000)
         loop.click()
         page.get_by_role("button", name="parallel", exact=True).click()

@@ -106,7 +106,7 @@ def test_a_block_with_half_a_character_in_its_name_is_clicked_and_moved(browser:
     doubled = te.compute((8, 8), lambda i, j: a[i, j] * 2.0, name="B\udc80")
     schedule = Schedule(te.create_prim_func([a, te.compute((8, 8), lambda i, j: doubled[i, j] * 2.0, name="C")]))
     with one_screen(browser, Workbench(wb.open(schedule), schedule=schedule)) as shown:
-        loop = shown.page.locator('[id="wb-node-l:B\ufffd:0"] > .wb-box-head')
+        loop = shown.page.locator('[id$="-node-l:B\ufffd:0"] > .wb-box-head')
         loop.click()
         shown.page.get_by_role("button", name="parallel", exact=True).click()
         expect(loop).to_contain_text("parallel")

@@ -75,7 +75,7 @@ def test_ux_107_screens_work_in_jupyterlab(lab: LabServer, context) -> None:
     simplify = page.get_by_role("option", name="SimplifyInference")
     expect(simplify).to_be_visible(timeout=40_000)
     run(page, 1)
-    loop = page.locator('[id="wb-node-l:C:1"] > .wb-box-head')
+    loop = page.locator('[id$="-node-l:C:1"] > .wb-box-head')
     expect(loop).to_be_visible(timeout=20_000)
 
     simplify.click()
@@ -113,7 +113,7 @@ def test_ux_107_screens_work_in_jupyterlab(lab: LabServer, context) -> None:
     factors = page.locator(".wb-form input[type=text], .wb-form input:not([type])").first
     factors.fill("auto, 8")
     factors.press("Enter")
-    expect(page.locator('[id="wb-node-l:C:2"] > .wb-box-head')).to_contain_text("8")
+    expect(page.locator('[id$="-node-l:C:2"] > .wb-box-head')).to_contain_text("8")
     page.get_by_role("button", name="Undo", exact=True).click()
     loop.click()
     page.get_by_role("button", name="parallel", exact=True).click()

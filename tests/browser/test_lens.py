@@ -16,6 +16,13 @@ from workbench.schedule import Schedule
 from workbench.ui.lens import TileLens
 from workbench.ui.workbench import Workbench
 
+COUNT_FRAMES = """() => {
+  const ask = window.requestAnimationFrame.bind(window);
+  window.frames_asked = 0;
+  window.requestAnimationFrame = (work) => { window.frames_asked++; return ask(work); };
+}"""
+TWO_FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(null))))"
+
 
 def opened(harness: Harness, schedule: Schedule | None = None, dark: bool = False) -> TileLens:
     screen = TileLens(schedule or matmul_tiled("IJKikj", 16, 16, 16, 64))
@@ -240,3 +247,56 @@ def test_in_the_one_screen_the_lens_shares_the_schedule_with_the_editor(harness:
     harness.push()
     pane.get_by_role("button", name="Editor").click()
     expect(page.locator(".wb-tree")).to_contain_text("16")
+
+
+def test_an_animation_ends_with_the_lens_that_shows_it(harness: Harness) -> None:
+    screen = Workbench(wb.open(Schedule(plain_matmul(64, 64, 64))), unattended=True)
+    harness.show(screen)
+    page = harness.page
+    expect(page.locator(".wb-text-row").first).to_be_visible(timeout=30_000)
+    page.locator(".wb-pane").first.locator(".wb-text-row").first.click()
+    page.keyboard.press("t")
+    expect(page.locator(".wb-lens-result strong")).to_be_visible(timeout=30_000)
+    page.get_by_label("pace").select_option("visit")
+    page.locator(".wb-lens-scrub").fill("0")
+    page.evaluate(COUNT_FRAMES)
+    page.get_by_role("button", name="Play").click()
+    harness.wait_until(lambda: page.evaluate("window.frames_asked") > 3, "it plays")
+    page.keyboard.press("i")
+    expect(page.locator(".wb-lens")).to_have_count(0)
+    page.evaluate(TWO_FRAMES)
+    before = page.evaluate("window.frames_asked")
+    page.evaluate(TWO_FRAMES)
+    assert page.evaluate("window.frames_asked") == before + 2, "frames are drawn of a lens that is not in the page"
+
+
+def test_an_animation_that_is_stopped_and_started_at_once_is_one(harness: Harness) -> None:
+    harness.show(TileLens(Schedule(plain_matmul(64, 64, 64))))
+    page = harness.page
+    expect(page.locator(".wb-lens-result strong")).to_be_visible(timeout=30_000)
+    page.get_by_label("pace").select_option("visit")
+    page.locator(".wb-lens-scrub").fill("0")
+    page.evaluate(COUNT_FRAMES)
+    play = page.get_by_role("button", name="Play")
+    turns = "(button) => { for (let i = 0; i < 5; i++) button.click(); }"
+    play.evaluate(turns)
+    page.evaluate(TWO_FRAMES)
+    first = page.evaluate("window.frames_asked")
+    page.evaluate(TWO_FRAMES)
+    assert page.evaluate("window.frames_asked") - first <= 5, "more than one animation runs"
+
+
+def test_a_measurement_that_another_overtook_does_not_end_the_other(harness: Harness) -> None:
+    screen = TileLens(matmul_tiled("IJKikj", 16, 16, 16, 64))
+    harness.show(screen)
+    page = harness.page
+    result = page.locator(".wb-lens-result")
+    expect(result.locator("strong")).to_be_visible(timeout=20_000)
+    factor = page.get_by_role("slider", name="Factor of j_1", exact=True)
+    harness.dropped.add("exact")  # both run on and on
+    before = harness.operations().count("exact")
+    for number in (1, 2):
+        factor.press("ArrowRight")
+        factor.press("Enter")
+        harness.wait_until(lambda: harness.operations().count("exact") == before + number, "it measures")  # noqa: B023
+        expect(result.get_by_role("button", name="Measure")).to_be_disabled(timeout=5_000)

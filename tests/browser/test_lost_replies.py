@@ -79,7 +79,7 @@ def test_a_busy_kernel_is_waited_for(harness: Harness) -> None:
 def test_a_primitive_whose_answer_is_lost_can_be_asked_for_again(harness: Harness) -> None:
     screen, page = of_matmul(), harness.page
     harness.show(screen)
-    loop = page.locator('[id="wb-node-l:C:0"] > .wb-box-head')
+    loop = page.locator('[id$="-node-l:C:0"] > .wb-box-head')
     loop.click()
     harness.asked_so_far()
     harness.dropped = {"schedule.apply"}

@@ -15,7 +15,9 @@ from tests.browser.test_stopped_program import shown_then_stopped
 from tests.schedule.programs import plain_matmul
 from workbench import relay
 from workbench.schedule import Schedule
+from workbench.ui.pipeline import PipelineStepper
 from workbench.ui.workbench import Workbench
+from workbench.views.pipeline import SessionModel
 
 
 def rooted() -> relay.Function:
@@ -369,3 +371,16 @@ def test_why_a_primitive_is_refused_at_a_loop_that_goes_is_no_problem_of_the_nex
     harness.asked_so_far()
     assert any(told.startswith("schedule.ways") for told in harness.refused)
     expect(page.locator(".wb-problem")).to_have_count(0)
+
+
+def test_a_step_that_is_asked_for_twice_is_run_until_the_second_answer(harness: Harness) -> None:
+    harness.show(PipelineStepper(SessionModel(wb.open(network()))))
+    lower = harness.page.get_by_role("option", name=re.compile("^Lower "))
+    expect(lower).to_contain_text("not run yet")
+    harness.asked_so_far()
+    harness.dropped.add("step")  # it runs on and on
+    before = harness.operations().count("step")
+    for number in (1, 2):
+        lower.click()
+        harness.wait_until(lambda: harness.operations().count("step") == before + number, "it is asked for")  # noqa: B023
+        expect(harness.page.locator(".wb-wait")).to_contain_text("Running this step", timeout=5_000)

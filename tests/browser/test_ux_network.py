@@ -329,7 +329,7 @@ def test_ux_60_a_refused_primitive_is_grey_with_pythons_reason(nest: Kernel) -> 
         refusal = made.why_not(name, nest.reference(made, "conv2d", "ax5"))
         assert refusal is not None
         expect(nest.page.get_by_role("button", name=name, exact=True)).to_have_attribute("aria-disabled", "true")
-        expect(nest.page.locator(f"#wb-why-{name}")).to_contain_text(refusal.message)
+        expect(nest.page.locator(f"[id$='-why-{name}']")).to_contain_text(refusal.message)
 
 
 def test_ux_61_threads_on_the_tiles_are_suggested_and_taken(refused: Kernel) -> None:

@@ -89,7 +89,7 @@ export class ChecksStore extends BaseStore {
     this.onNews();
     clearTimeout(this.timer);
     const open = next.state !== "none" && next.badges.some((badge) => badge.verdict === "waiting" || badge.verdict === "running"); // also just after a cancel
-    if (this.running || open) this.timer = setTimeout(() => void this.ask(), ASK_MS);
+    if (this.running || open) this.timer = setTimeout(() => this.connection.whenDrawn("checks", () => void this.ask()), ASK_MS);
   }
 
   select(step: string): void {

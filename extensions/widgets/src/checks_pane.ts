@@ -2,7 +2,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { BadgeView, ChecksStore, NarrowedView, TensorView } from "./checks";
 import { onKeys } from "./keys";
-import { Problem, html } from "./parts";
+import { Problem, html, useIds } from "./parts";
 import { useStore } from "./store";
 import { say } from "./strings";
 
@@ -10,6 +10,7 @@ import { say } from "./strings";
 export function ChecksPane({ store, inside = false }: { store: ChecksStore; inside?: boolean }) {
   useStore(store);
   const list = useRef<HTMLDivElement>(null);
+  const ids = useIds();
   useEffect(() => {
     list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
   }, [store.selected]);
@@ -30,22 +31,20 @@ export function ChecksPane({ store, inside = false }: { store: ChecksStore; insi
     ${(store.problem ?? view?.error) && html`<${Problem} error=${store.problem ?? view?.error} />`}
     <div class="wb-columns">
       <div class="wb-badges" role="listbox" aria-label=${say.checks.steps} tabindex="0" ref=${list}
-          aria-activedescendant=${store.selected ? rowId(store.selected) : undefined}>
+          aria-activedescendant=${store.selected ? ids(store.selected) : undefined}>
         ${(view?.badges ?? []).map((badge, i, all) => html`
           ${badge.group && badge.group !== all[i - 1]?.group && html`<div class="wb-heading" role="presentation">${say.checks.groups[badge.group] ?? badge.group}</div>`}
-          <${Row} key=${badge.step} badge=${badge} store=${store} />`)}
+          <${Row} key=${badge.step} id=${ids(badge.step)} badge=${badge} store=${store} />`)}
       </div>
       <${Detail} store=${store} />
     </div>
   </div>`;
 }
 
-const rowId = (step: string) => `wb-check-${step}`;
-
 const verdict = (badge: BadgeView) => (badge.since ? say.checks.wrongSince(badge.since) : say.checks.verdicts[badge.verdict] ?? badge.verdict);
 
-function Row({ badge, store }: { badge: BadgeView; store: ChecksStore }) {
-  return html`<div class=${`wb-badge wb-v-${badge.verdict.replace(" ", "-")}`} id=${rowId(badge.step)} role="option"
+function Row({ badge, store, id }: { badge: BadgeView; store: ChecksStore; id: string }) {
+  return html`<div class=${`wb-badge wb-v-${badge.verdict.replace(" ", "-")}`} id=${id} role="option"
       aria-selected=${badge.step === store.selected} onClick=${() => store.select(badge.step)}>
     <span class="wb-glyph" aria-hidden="true">${badge.glyph}</span>
     <span class="wb-name">${badge.step}</span>

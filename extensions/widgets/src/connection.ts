@@ -45,23 +45,40 @@ export class Connection {
   /** Called when the kernel was lost, and when it answers again. */
   onLost: (lost: boolean) => void = () => {};
   lost = false;
+  /** What is to be done once the screen is drawn somewhere again. */
+  private behind = new Map<string, () => void>();
 
   constructor(private host: Host) {
     host.on("msg:custom", this.receive);
     host.on("comm_live_update", this.doubt);
+    host.on("drawn", this.drawn);
   }
 
   close(): void {
     clearTimeout(this.doubts);
     this.host.off("msg:custom", this.receive);
     this.host.off("comm_live_update", this.doubt);
+    this.host.off("drawn", this.drawn);
   }
 
+  /** What the kernel is asked without a person: now, or where nobody sees the screen, once it is drawn again; the last of each name. */
+  whenDrawn(what: string, work: () => void): void {
+    if (!this.host.get("away")) return work();
+    this.behind.delete(what);
+    this.behind.set(what, work);
+  }
+
+  private drawn = (): void => {
+    const { behind } = this;
+    this.behind = new Map();
+    for (const work of behind.values()) work();
+  };
+
   /** The link to the kernel was made or lost, and nobody says which: lost, until something comes. */
-  private doubt = (): void => {
+  private doubt = (): void => this.whenDrawn("link", () => {
     this.lose();
     void this.request("alive").catch(() => {});
-  };
+  });
 
   private lose(): void {
     this.lost = true;
@@ -92,13 +109,13 @@ export class Connection {
    */
   private doubtLater(wait = PATIENCE): void {
     clearTimeout(this.doubts);
-    this.doubts = setTimeout(() => {
+    this.doubts = setTimeout(() => this.whenDrawn("doubts", () => {
       const before = [...this.pending.keys()];
       this.doubts = undefined;
       if (before.length === 0) return;
       this.doubtLater(Math.min(2 * wait, LONGEST));
       void this.request("alive").catch((error) => { if (error instanceof Refusal) this.giveUp(before); }); // it knows no such command
-    }, wait);
+    }), wait);
   }
 
   private giveUp(lost: number[]): void {
@@ -136,8 +153,8 @@ export class Connection {
       this.onLost(false);
     }
     if (typeof content["event"] === "string") {
-      this.onEvent(content["event"], (content["args"] ?? {}) as Record<string, unknown>);
-      return;
+      const [name, args] = [content["event"], (content["args"] ?? {}) as Record<string, unknown>];
+      return this.whenDrawn(name, () => this.onEvent(name, args));
     }
     const id = content["id"] as number;
     if (!this.pending.has(id)) return;

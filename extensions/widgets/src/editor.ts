@@ -9,6 +9,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { html } from "./parts";
 import { say } from "./strings";
 import type { ErrorView } from "./types";
+import { isHere } from "./views";
 
 const COLOURS = syntaxHighlighting(HighlightStyle.define([
   { tag: tags.keyword, class: "wb-t-key" },
@@ -49,7 +50,7 @@ export function Editor({ text, line, refused, apply, changed, close }: Shape) {
     const made = new EditorView({ parent: place.current!, state: state(text, actions) });
     view.current = made;
     made.scrollDOM.tabIndex = 0; // long lines are scrolled by keys too
-    made.focus();
+    if (isHere(place.current!)) made.focus();
     const from = made.state.doc.line(Math.min(line + 1, made.state.doc.lines)).from;
     if (line > 0) made.dispatch({ selection: { anchor: from }, effects: EditorView.scrollIntoView(from, { y: "center" }) });
     return () => made.destroy();

@@ -176,7 +176,7 @@ export abstract class Fetching extends BaseStore {
     });
   }
 
-  protected once(what: string, work: () => Promise<void>): Promise<void> {
+  protected once(what: string, work: (same: () => boolean) => Promise<void>): Promise<void> {
     const { asked } = this;
     if (asked.has(what)) return Promise.resolve();
     asked.add(what);
@@ -185,10 +185,10 @@ export abstract class Fetching extends BaseStore {
 
   protected async loadKernels(): Promise<void> {
     if (this.kernels.length || this.refusals.has("kernels")) return;
-    await this.once("kernels", async () => {
+    await this.once("kernels", async (same) => {
       this.set(() => (this.waiting = say.frame_a.lowering));
       const before = this.carried?.name === this.kernel ? this.carried : null;
-      const answer = await this.connection.request("kernels", before ? { before: before.name, did: before.did } : {}).catch((error) => this.refused("kernels", error)).finally(() => this.set(() => (this.waiting = "")));
+      const answer = await this.connection.request("kernels", before ? { before: before.name, did: before.did } : {}).catch((error) => this.refused("kernels", error)).finally(() => { if (same()) this.set(() => (this.waiting = "")); });
       if (!answer) return;
       const view = answer.view as { kernels: KernelView[]; numbering: string; origins?: number[][]; does?: Record<string, number[]>; order?: string[] };
       const origins = new Origins(view.origins);
@@ -197,10 +197,10 @@ export abstract class Fetching extends BaseStore {
       }
       [this.numbering, this.origins] = [view.numbering, origins];
       this.set(() => {
-        const same = before?.name === this.kernel; // else another one was chosen meanwhile
+        const kept = before?.name === this.kernel; // else another one was chosen meanwhile
         this.kernels = view.kernels;
         this.does = view.does ?? {};
-        this.kernel = follow(view.kernels, same ? view.order ?? [] : [], this.kernel, same && before!.holds, this.selected); // a name that is kept may be another kernel's
+        this.kernel = follow(view.kernels, kept ? view.order ?? [] : [], this.kernel, kept && before!.holds, this.selected); // a name that is kept may be another kernel's
       });
       this.tools.findAgain();
       await this.look();
@@ -303,7 +303,7 @@ export abstract class Fetching extends BaseStore {
   /** Link machine code too, once nothing has changed for a while. */
   private linkAtRest(): void {
     clearTimeout(this.rest);
-    this.rest = setTimeout(() => { this.moving = false; void this.loadLinks(); }, REST);
+    this.rest = setTimeout(() => this.connection.whenDrawn("links", () => { this.moving = false; void this.loadLinks(); }), REST);
   }
 
   /** Lines came into sight: fetch those that are not here. */

@@ -51,14 +51,13 @@ export function TreePane({ store, at }: { store: WorkbenchStore; at: 0 | 1 }) {
     },
     Enter: () => choose(items[here]!), " ": () => choose(items[here]!),
   }, false);
-  const id = `wb-tree-${at}`;
-  const row = (number: number) => {
+  const row = (number: number, id: string) => {
     const item = items[number]!;
-    return html`<div key=${item.id} id=${`${id}-${number}`} role="treeitem" aria-level=${item.level} ...${placeIn(...places[number]!)} aria-selected=${tools.chosen?.layer === layer && tools.chosen.id === item.id}
+    return html`<div key=${item.id} id=${id} role="treeitem" aria-level=${item.level} ...${placeIn(...places[number]!)} aria-selected=${tools.chosen?.layer === layer && tools.chosen.id === item.id}
       aria-expanded=${has(item) ? opened.has(item.id) : undefined} class=${`wb-word ${number === here ? "wb-active" : ""}`} style=${{ paddingLeft: `${12 * item.level}px` }}
       onClick=${() => { choose(item); if (has(item)) turn(item, !opened.has(item.id)); }}><span aria-hidden="true">${has(item) ? (opened.has(item.id) ? "▾ " : "▸ ") : ""}</span>${words(item)}</div>`;
   };
-  return html`<div class="wb-words"><${Window} role="tree" label=${say.graph.inWords} id=${id} total=${items.length} goal=${goal} active=${here} row=${row} keys=${keys} /></div>`;
+  return html`<div class="wb-words"><${Window} role="tree" label=${say.graph.inWords} total=${items.length} goal=${goal} active=${here} row=${row} keys=${keys} /></div>`;
 }
 
 /** Of each item how many it has on its level under the same one, itself too, and which of them (from 0) it is. */

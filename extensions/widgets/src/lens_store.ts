@@ -45,6 +45,9 @@ export class LensStore extends BaseStore {
   readonly more = new LensMore(this);
   /** The factors before the last release, to go back to. */
   back: { step: number; factors: (number | null)[]; label: string } | null = null;
+  /** The animation that runs, and the measurement: an earlier one goes on to nothing. */
+  private turns = 0;
+  private running: Promise<void> = Promise.resolve();
   private made: { key: string; frame: Frame } | null = null;
   private behind = false;
   /** The last answer that was drawn: its `state` names the schedule's, and of which program and target that is. */
@@ -126,13 +129,23 @@ export class LensStore extends BaseStore {
     this.set(() => (this.visit = Math.min(Math.max(Math.floor(visit), 0), total - 1)));
   }
 
+  protected override unwatched(): void {
+    this.play(false);
+  }
+
+  override close(): void {
+    this.play(false);
+    super.close();
+  }
+
   play(on: boolean): void {
     if (on === this.playing) return;
+    const mine = ++this.turns;
     this.set(() => (this.playing = on));
     if (!on) return;
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
     const turn = (): void => {
-      if (!this.playing || !this.view) return;
+      if (mine !== this.turns || !this.playing || !this.view) return;
       const total = this.frame?.total ?? 1;
       const by = calm ? total / STEPS : this.pace === "visit" ? 1 : total / FRAMES;
       this.go(this.visit + Math.max(1, Math.round(by)));
@@ -208,12 +221,20 @@ export class LensStore extends BaseStore {
   }
 
   /** Run the program on this machine, and count misses one by one. */
-  measure = (): Promise<void> => this.attempt(async () => {
+  measure = (): Promise<void> => {
     this.set(() => (this.measuring = true));
-    const reply = await this.connection.request("exact", {}, "exact").finally(() => this.set(() => (this.measuring = false)));
+    const mine: Promise<void> = this.attempt(this.exact).then(() => {
+      if (mine !== this.running) return this.running; // another one has overtaken it
+      this.set(() => (this.measuring = false));
+    });
+    return (this.running = mine);
+  };
+
+  private exact = async (): Promise<void> => {
+    const reply = await this.connection.request("exact", {}, "exact");
     if (reply.state !== this.drawn?.state) return;
     const view = reply.view as MeasuredView;
     this.set(() => (this.measured = { view, state: reply.state }));
     this.onMeasured(view);
-  });
+  };
 }

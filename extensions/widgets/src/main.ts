@@ -10,6 +10,7 @@ import { PipelineScreen } from "./pipeline_screen";
 import { ScheduleScreen, ScheduleStore } from "./schedule";
 import style from "./style.css";
 import type { Host } from "./types";
+import { Views, watchPresses } from "./views";
 import { WorkbenchStore } from "./workbench";
 import { WorkbenchScreen } from "./workbench_screen";
 
@@ -19,17 +20,20 @@ export * as lensCache from "./lens_cache";
 type Store = PipelineStore | ScheduleStore | WorkbenchStore | LensStore | ChecksStore;
 
 // A screen's state outlives its views: a notebook detaches an output that scrolls away and draws it again.
-const stores = new WeakMap<Host, Store>();
+const screens = new WeakMap<Host, { store: Store; views: Views }>();
 
-function storeOf(model: Host): Store {
-  let store = stores.get(model);
-  if (!store) {
+/** The screen of a model, with one view more. */
+function screenOf(model: Host): { store: Store; views: Views } {
+  let screen = screens.get(model);
+  const views = screen?.views ?? new Views(model);
+  views.add();
+  if (!screen) {
     const kind = model.get("kind");
-    store = kind === "schedule" ? new ScheduleStore(model) : kind === "workbench" ? new WorkbenchStore(model)
-      : kind === "lens" ? new LensStore(model) : kind === "checks" ? new ChecksStore(model) : new PipelineStore(model);
-    stores.set(model, store);
+    const store = kind === "schedule" ? new ScheduleStore(views) : kind === "workbench" ? new WorkbenchStore(views)
+      : kind === "lens" ? new LensStore(views) : kind === "checks" ? new ChecksStore(views) : new PipelineStore(views);
+    screens.set(model, (screen = { store, views }));
   }
-  return store;
+  return screen;
 }
 
 function addStyle(): void {
@@ -53,10 +57,10 @@ function keepEnter(event: InputEvent): void {
 /** Keys that go on to JupyterLab, which takes none from a screen: saving, and its command palette. */
 const PASSED = new Set(["s", "shift+s", "shift+c"]);
 
-function letThrough(event: KeyboardEvent): void {
+function letThrough(event: KeyboardEvent, view: Element): void {
   const key = `${event.shiftKey ? "shift+" : ""}${event.key.toLowerCase()}`;
-  if (!(event.ctrlKey || event.metaKey) || event.altKey || !PASSED.has(key) || !(event.target instanceof Element)) return;
-  const own = [...(event.target.closest(".wb-host")?.querySelectorAll("[data-lm-suppress-shortcuts]") ?? [])];
+  if (!(event.ctrlKey || event.metaKey) || event.altKey || !PASSED.has(key) || !view.contains(event.target as Node)) return;
+  const own = [...view.querySelectorAll("[data-lm-suppress-shortcuts]")];
   for (const element of own) element.removeAttribute("data-lm-suppress-shortcuts");
   setTimeout(() => own.forEach((element) => element.setAttribute("data-lm-suppress-shortcuts", "true")));
 }
@@ -68,18 +72,21 @@ function keepShift(event: MouseEvent): void {
 
 export function render({ model, el }: { model: Host; el: HTMLElement }): () => void {
   addStyle();
-  const store = storeOf(model);
+  const { store, views } = screenOf(model);
   el.classList.add("wb-host");
   const Screen = store instanceof ScheduleStore ? ScheduleScreen : store instanceof WorkbenchStore ? WorkbenchScreen
     : store instanceof LensStore ? LensScreen : store instanceof ChecksStore ? ChecksPane : PipelineScreen;
   if (model.get("kept")) el.classList.add("wb-kept");
   draw(html`<${Screen} store=${store} />`, el);
-  el.addEventListener("beforeinput", keepEnter, true);
-  el.addEventListener("mousedown", keepShift);
-  window.addEventListener("keydown", letThrough, true); // before JupyterLab's own, which is the document's
+  const drawn = new AbortController();
+  const { signal } = drawn;
+  watchPresses(el, signal);
+  el.addEventListener("beforeinput", keepEnter, { capture: true, signal });
+  el.addEventListener("mousedown", keepShift, { signal });
+  window.addEventListener("keydown", (event) => letThrough(event, el), { capture: true, signal }); // before JupyterLab's own, which is the document's
   return () => {
-    el.removeEventListener("beforeinput", keepEnter, true);
-    el.removeEventListener("mousedown", keepShift);
+    drawn.abort();
     draw(null, el);
+    views.remove();
   };
 }

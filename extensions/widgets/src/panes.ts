@@ -17,7 +17,8 @@ import { useStore } from "./store";
 import { say } from "./strings";
 import { pieces, type Mark } from "./reading";
 import { FindBar, ReadingButtons } from "./reading_parts";
-import { Window, idOf, placeIn } from "./window";
+import { isHere } from "./views";
+import { Window, placeIn } from "./window";
 import { COMPILED, OF_THE_MODEL, modes, placeOf, type Mode, type Pane, type WorkbenchStore } from "./workbench";
 
 /** Modes that a recording does not hold. */
@@ -34,7 +35,7 @@ export function PaneView({ store, at }: { store: WorkbenchStore; at: 0 | 1 }) {
   const reads = store.reads(pane);
   useLayoutEffect(() => { // after an action the keys are the focused pane's, also while it has nothing to show yet
     const root = box.current;
-    const acted = store.acted !== seen.current;
+    const acted = store.acted !== seen.current && root !== null && isHere(root);
     seen.current = store.acted;
     const lost = held && document.activeElement === document.body; // what had the focus is not in the page any more
     if (store.focused !== at || !root || !(acted || lost || document.activeElement === root)) return;
@@ -108,13 +109,13 @@ function TextPane({ store, at, pane, label }: { store: WorkbenchStore; at: 0 | 1
   const numberOf = (place: number) => (lines ? lines[place]! : place);
   const place = (number: number) => (lines ? placeOf(lines, number) : number);
   const total = lines?.length ?? shown.lines.total;
-  const row = (at_: number) => {
+  const row = (at_: number, id: string) => {
     const number = numberOf(at_);
     const classes = links?.on(pane.layer, number) ?? NONE;
     const lit = meets(classes, store.selected);
     const near = meets(classes, store.hovered);
     const [text, folds, folded] = [shown.lines.at(number) ?? "", reading.folds(pane.layer, number), reading.isFolded(pane.layer, number)];
-    return html`<div key=${number} id=${`${idOf(label)}-${at_}`} role="option" aria-selected=${lit} ...${placeIn(total, at_)}
+    return html`<div key=${number} id=${id} role="option" aria-selected=${lit} ...${placeIn(total, at_)}
         class=${`wb-text-row ${lit ? "wb-lit" : ""} ${near ? "wb-near" : ""} ${number === pane.active && store.focused === at ? "wb-active" : ""}`}
         onMouseEnter=${() => store.hover(classes)} onMouseLeave=${() => { store.hover(NONE); reading.tips.show(null); }}
         onMouseMove=${(event: MouseEvent) => reading.hover(pane.layer, number, event)}

@@ -1,5 +1,6 @@
 // Small parts that both screens are made of.
 import { h } from "preact";
+import { useState } from "preact/hooks";
 import htm from "htm";
 import type { BaseStore } from "./store";
 import { say } from "./strings";
@@ -8,6 +9,15 @@ import type { ErrorView } from "./types";
 export { plural } from "./strings/common";
 
 export const html = htm.bind(h);
+
+let lists = 0;
+
+/** Ids of a list's rows, which no other list of the page has: a screen may be in several views, and others beside it. */
+export function useIds(): Ids {
+  const [list] = useState(() => ++lists);
+  return (name) => `wb${list}-${name}`;
+}
+export type Ids = (name: string | number) => string;
 
 /** The title and the action of a button that asks the kernel; in a recording it says why it cannot be used. */
 export function asking(store: BaseStore, title: string, onClick: (event: Event) => void) {

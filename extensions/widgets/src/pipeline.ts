@@ -24,6 +24,8 @@ export class PipelineStore extends BaseStore {
   private byKind: boolean | null = null;
   /** A step that was not known is being computed. */
   computing = false;
+  /** Counts the steps that were fetched: one that was overtaken says nothing of the next. */
+  private fetches = 0;
   /** What is known of steps by a check, by name. */
   badges = new Map<string, BadgeView>();
   editing: Editing | null = null;
@@ -162,8 +164,9 @@ export class PipelineStore extends BaseStore {
     if (!this.awake || !this.selected || this.summary?.left_out) return; // of what does not run nothing is known
     const [id, generation] = [this.selected, this.generation];
     if (!this.steps.has(id)) {
+      const turn = ++this.fetches;
       this.set(() => (this.computing = this.summary?.pending ?? false));
-      const reply = await this.connection.request("step", { step: id }, "step").finally(() => { if (id === this.selected) this.set(() => (this.computing = false)); });
+      const reply = await this.connection.request("step", { step: id }, "step").finally(() => { if (turn === this.fetches) this.set(() => (this.computing = false)); });
       this.keep(reply.view as StepView, generation);
       if (reply.state !== this.view?.state) {
         // Computing this step made others known too; what has been fetched stays true.

@@ -3,7 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { DiffPane } from "./diffpane";
 import { EditPane, Failure, PassChooser, StepButtons, UndoButtons } from "./edits";
 import { onKeys } from "./keys";
-import { Keys, Problem, html, milliseconds } from "./parts";
+import { Keys, Problem, html, milliseconds, useIds } from "./parts";
 import type { PipelineStore } from "./pipeline";
 import { useFocus, useStore } from "./store";
 import { say } from "./strings";
@@ -62,6 +62,7 @@ function Header({ store }: { store: PipelineStore }) {
 
 export function StepList({ store }: { store: PipelineStore }) {
   const list = useRef<HTMLDivElement>(null);
+  const ids = useIds();
   useFocus(store, list);
   useEffect(() => {
     list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
@@ -73,11 +74,11 @@ export function StepList({ store }: { store: PipelineStore }) {
     const opens = title !== heading;
     heading = title;
     return html`${opens && html`<div class="wb-heading" role="presentation">${title}</div>`}
-      <${Item} key=${step.id} step=${step} store=${store} share=${step.milliseconds / slowest} />`;
+      <${Item} key=${step.id} id=${ids(step.id)} step=${step} store=${store} share=${step.milliseconds / slowest} />`;
   });
   return html`<div class="wb-steps"><${Search} store=${store} list=${list} />
     <div class="wb-list" role="listbox" aria-label=${say.steps.list} tabindex="0" ref=${list}
-    aria-activedescendant=${store.selected ? itemId(store.selected) : undefined}>${items}</div></div>`;
+    aria-activedescendant=${store.selected ? ids(store.selected) : undefined}>${items}</div></div>`;
 }
 
 /** One field that keeps the steps whose name, or the name of a rule that fired in them, has a word in it. */
@@ -109,15 +110,13 @@ function Verdict({ store, id }: { store: PipelineStore; id: string }) {
   return html`<details class="wb-ill" open><summary>✗ ${say.steps.illFormedBy(found.count)}</summary><ul>${found.problems.map((one) => html`<li>${one}</li>`)}</ul></details>`;
 }
 
-const itemId = (id: string) => `wb-step-${id}`;
-
-function Item({ step, store, share }: { step: StepSummary; store: PipelineStore; share: number }) {
+function Item({ step, store, share, id }: { step: StepSummary; store: PipelineStore; share: number; id: string }) {
   const delta = step.ops_after - step.ops_before;
   const badge = step.left_out ? undefined : store.badges.get(step.name);
   const verdict = step.error ? undefined : store.verdicts?.get(step.id); // of a step that failed, it is the program before
   const state = step.left_out ? "left-out" : step.pending ? "pending" : step.error ? "error" : step.changed ? "changed" : "same";
   const words = { "left-out": say.steps.leftOut, pending: say.steps.notRunYet, error: say.steps.failed, changed: say.steps.changedProgram, same: say.steps.changedNothing }[state];
-  return html`<div id=${itemId(step.id)} class=${`wb-item wb-is-${state}`} role="option" title=${step.note || step.name}
+  return html`<div id=${id} class=${`wb-item wb-is-${state}`} role="option" title=${step.note || step.name}
       aria-selected=${step.id === store.selected} onClick=${() => store.select(step.id)}>
     <span class="wb-dot" aria-hidden="true"></span>
     <span class="wb-name">${step.left_out ? html`<s>${step.name}</s>` : step.name}</span><span class="wb-hidden"> (${words})</span>

@@ -2,6 +2,7 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { asking, html } from "./parts";
 import { say } from "./strings";
+import { focusHere } from "./views";
 import type { WorkbenchStore } from "./workbench";
 
 export function ReadingButtons({ store, at }: { store: WorkbenchStore; at: 0 | 1 }) {
@@ -28,7 +29,7 @@ export function ReadingButtons({ store, at }: { store: WorkbenchStore; at: 0 | 1
 export function FindBar({ store, at }: { store: WorkbenchStore; at: 0 | 1 }) {
   const find = store.reading.finds[at];
   const field = useRef<HTMLInputElement>(null);
-  useLayoutEffect(() => field.current?.focus(), [find !== null]);
+  useLayoutEffect(() => focusHere(field.current), [find !== null]);
   if (!find) return null;
   const keys = (event: KeyboardEvent) => {
     if (event.key === "Enter") store.reading.step(at, event.shiftKey ? -1 : 1);

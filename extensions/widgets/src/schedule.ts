@@ -3,7 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { onKeys } from "./keys";
 import { Form, startValues } from "./form";
 import { Refusal, besideSchedule, type Reply } from "./connection";
-import { Keys, Problem, asking, html, reveal } from "./parts";
+import { Keys, Problem, asking, html, reveal, useIds, type Ids } from "./parts";
 import { Badges, CodeDraft, HistoryTree, More, OptionButtons, PreviewPanel, dragging } from "./schedule_more";
 import { BaseStore, useFocus, useStore } from "./store";
 import { say } from "./strings";
@@ -272,26 +272,25 @@ const SIGNS: Record<string, string> = { parallel: "∥", vectorized: "⇶", unro
 
 function Tree({ store }: { store: ScheduleStore }) {
   const tree = useRef<HTMLDivElement>(null);
+  const ids = useIds();
   useFocus(store, tree);
   useEffect(() => {
     reveal(tree.current, tree.current?.querySelector("[aria-selected=true] > .wb-box-head"));
   }, [store.selected]);
   return html`<div class="wb-tree" role="tree" aria-label=${say.schedule.tree} tabindex="0" ref=${tree}
-      aria-activedescendant=${store.selected ? nodeId(store.selected) : undefined}>
-    ${(store.view?.tree ?? []).map((node) => html`<${Box} key=${node.id} node=${node} store=${store} />`)}
+      aria-activedescendant=${store.selected ? ids(`node-${store.selected}`) : undefined}>
+    ${(store.view?.tree ?? []).map((node) => html`<${Box} key=${node.id} node=${node} store=${store} ids=${ids} />`)}
   </div>`;
 }
 
-const nodeId = (id: string) => `wb-node-${id}`;
-
-function Box({ node, store }: { node: TreeNode; store: ScheduleStore }) {
+function Box({ node, store, ids }: { node: TreeNode; store: ScheduleStore; ids: Ids }) {
   const blamed = store.problem?.nodes.includes(node.id) ?? false;
   const kind = node.kind === "loop" ? node.loop_kind : node.kind;
   const choose = (event: Event) => {
     event.stopPropagation();
     store.select(node.id);
   };
-  return html`<div id=${nodeId(node.id)} class=${`wb-box wb-k-${kind} ${blamed ? "wb-blamed" : ""}`} role="treeitem"
+  return html`<div id=${ids(`node-${node.id}`)} class=${`wb-box wb-k-${kind} ${blamed ? "wb-blamed" : ""}`} role="treeitem"
       aria-selected=${node.id === store.selected} aria-expanded=${node.children.length > 0 ? true : undefined} onClick=${choose}>
     <div ...${dragging(store, node)}>
       ${node.kind === "loop" ? html`<span class="wb-iter">${node.name}</span>` : html`<span class="wb-block-name">${node.name}</span>`}
@@ -302,12 +301,13 @@ function Box({ node, store }: { node: TreeNode; store: ScheduleStore }) {
       ${node.detail && html`<code class="wb-detail-text">${node.detail}</code>`}
     </div>
     ${node.children.length > 0 && html`<div class="wb-inside" role="group">
-      ${node.children.map((child) => html`<${Box} key=${child.id} node=${child} store=${store} />`)}</div>`}
+      ${node.children.map((child) => html`<${Box} key=${child.id} node=${child} store=${store} ids=${ids} />`)}</div>`}
   </div>`;
 }
 
 function Primitives({ store }: { store: ScheduleStore }) {
   const node = store.node;
+  const ids = useIds();
   const wanted = store.filter.trim().toLowerCase();
   const all = (store.view?.primitives ?? []).filter((primitive) => primitive.name.toLowerCase().includes(wanted));
   const judged = node ? all.map((primitive) => ({ primitive, reason: store.reasonAgainst(primitive, node) })) : [];
@@ -330,8 +330,8 @@ function Primitives({ store }: { store: ScheduleStore }) {
         ${members.map((primitive) => html`<${Primitive} key=${primitive.name} primitive=${primitive} store=${store} />`)}</div>`)}
       ${disabled.length > 0 && html`<div class="wb-heading">${say.schedule.notHere}</div>`}
       ${disabled.map(({ primitive, reason }) => html`<div class="wb-primitive wb-off" key=${primitive.name}>
-        <button aria-disabled="true" aria-describedby=${`wb-why-${primitive.name}`}>${primitive.name}</button>
-        <span id=${`wb-why-${primitive.name}`} class="wb-reason">${reason}
+        <button aria-disabled="true" aria-describedby=${ids(`why-${primitive.name}`)}>${primitive.name}</button>
+        <span id=${ids(`why-${primitive.name}`)} class="wb-reason">${reason}
           ${node && primitive.name in (store.reasonsHere ?? {}) && html` <button class="wb-link" aria-expanded=${store.ways?.primitive === primitive.name}
             aria-label=${say.schedule.whatOf(primitive.name)} ...${asking(store, say.schedule.whatOf(primitive.name), () => void store.ask(primitive.name))}>${say.schedule.what}</button>`}</span>
         ${store.ways?.primitive === primitive.name && html`<${Ways} ways=${store.ways} store=${store} />`}</div>`)}

@@ -3,6 +3,7 @@ import { useEffect, useLayoutEffect, useReducer, useRef } from "preact/hooks";
 import { Connection, NoKernel, Overtaken, Refusal } from "./connection";
 import { say } from "./strings";
 import type { ErrorView, Host } from "./types";
+import { focusHere } from "./views";
 
 export class BaseStore {
   protected readonly connection: Connection;
@@ -32,8 +33,14 @@ export class BaseStore {
 
   subscribe(listener: () => void): () => void {
     this.listeners.add(listener);
-    return () => this.listeners.delete(listener);
+    return () => {
+      this.listeners.delete(listener);
+      if (this.listeners.size === 0) this.unwatched();
+    };
   }
+
+  /** The last view that showed it is gone. */
+  protected unwatched(): void {}
 
   /** Change something and draw. */
   set(change: () => void): void {
@@ -98,13 +105,13 @@ export class BaseStore {
   }
 }
 
-/** After an action of the person the focus is on the list again, where the keys work; never before one. */
+/** After an action of the person the focus is on the list again, where the keys work; never before one, nor in another view. */
 export function useFocus(store: BaseStore, list: { current: HTMLElement | null }): void {
   const seen = useRef(store.acted);
   useLayoutEffect(() => {
     if (store.acted === seen.current) return;
     seen.current = store.acted;
-    list.current?.focus({ preventScroll: true });
+    focusHere(list.current);
   });
 }
 

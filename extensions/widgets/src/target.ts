@@ -4,6 +4,7 @@ import { Problem, asking, html } from "./parts";
 import { BaseStore, useStore } from "./store";
 import { say } from "./strings";
 import type { Host, TargetsView } from "./types";
+import { focusHere, isHere } from "./views";
 
 export class TargetStore extends BaseStore {
   /** The form's targets while it is open. */
@@ -45,7 +46,7 @@ export function TargetButton({ store, target }: { store: TargetStore; target: st
   const wasOpen = useRef(false);
   const open = store.targets !== null;
   useLayoutEffect(() => {
-    if (wasOpen.current && !open) button.current?.focus({ preventScroll: true });
+    if (wasOpen.current && !open) focusHere(button.current);
     wasOpen.current = open;
   });
   return html`<button class="wb-button wb-target" ref=${button} aria-label=${say.frame.targetButton(target)} aria-expanded=${open} aria-haspopup="dialog"
@@ -61,7 +62,7 @@ function TargetProblem({ store }: { store: TargetStore }) {
 function TargetForm({ store, targets }: { store: TargetStore; targets: TargetsView }) {
   const field = useRef<HTMLInputElement>(null);
   const before = useRef(targets.text);
-  useLayoutEffect(() => { field.current?.focus({ preventScroll: true }); field.current?.select(); }, []);
+  useLayoutEffect(() => { if (isHere(field.current!)) { focusHere(field.current); field.current!.select(); } }, []);
   useLayoutEffect(() => { // what was typed stays
     if (field.current!.value === before.current) field.current!.value = targets.text;
     before.current = targets.text;

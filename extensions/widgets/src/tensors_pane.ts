@@ -51,7 +51,7 @@ function List({ store, select }: { store: TensorStore; select: (row: TensorRow) 
   const open = (row: TensorRow) => { select(row); void store.look(row.number); };
   const draw = (row: TensorRow) => html`<span class="wb-no">${row.number}</span><span class="wb-name">${row.name}</span><span class="wb-muted">${row.shape.join("×")}</span>
     <span>${row.part === null ? say.values.new : html`${mark(row.right)} ${shortly(row.absolute)}`}</span>`;
-  return html`<div class="wb-tensors"><${ChoiceList} label=${say.values.tensorsOf(store.list!.step)} id="wb-tensor" items=${rows} chosen=${store.picture?.number ?? -1}
+  return html`<div class="wb-tensors"><${ChoiceList} label=${say.values.tensorsOf(store.list!.step)} items=${rows} chosen=${store.picture?.number ?? -1}
     choose=${open} title=${(row: TensorRow) => (row.against ? say.values.standsFor(row.against) : say.values.newHelp)} draw=${draw} /></div>`;
 }
 

@@ -150,7 +150,7 @@ export interface MeasuredView {
 export interface Host {
   get(name: string): unknown;
   send(content: unknown, callbacks?: unknown, buffers?: ArrayBuffer[]): void;
-  /** "comm_live_update" comes when the page's link to the kernel was made or lost. */
-  on(name: "msg:custom" | "comm_live_update", callback: (message: unknown, buffers: DataView[]) => void): void;
-  off(name: "msg:custom" | "comm_live_update", callback: (message: unknown, buffers: DataView[]) => void): void;
+  /** "comm_live_update" comes when the page's link to the kernel was made or lost, "drawn" when a screen that was "away" is drawn. */
+  on(name: "msg:custom" | "comm_live_update" | "drawn", callback: (message: unknown, buffers: DataView[]) => void): void;
+  off(name: "msg:custom" | "comm_live_update" | "drawn", callback: (message: unknown, buffers: DataView[]) => void): void;
 }
