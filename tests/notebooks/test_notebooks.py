@@ -13,7 +13,7 @@ from nbclient import NotebookClient
 from tests.browser.lab import notebook
 from tests.notebooks.memory import Run, measured
 from tests.notebooks.predictions import COVERED, FOUND, WAITS, asks, covers, guessed, guesses, ways_to_write
-from workbench.teach.source import CELL
+from workbench.teach.handed_in import CELL
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted(path for path in (ROOT / "notebooks").rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts)

@@ -196,7 +196,8 @@ def test_what_is_too_long_or_a_link_is_not_read(tmp_path: Path, box: Contained) 
     link = tmp_path / "eve" / "answers"
     link.mkdir(parents=True)
     (link / "06_1.py").symlink_to(other / "answers" / "06_1.py")
-    assert not mark_of(tmp_path / "eve", REORDER, box).handed_in
+    mark = mark_of(tmp_path / "eve", REORDER, box)
+    assert (mark.points, mark.handed_in) == (0, True) and "answers/06_1.py: a link leads to it" in mark.reason
 
 
 def test_one_hostile_answer_costs_nobody_else_anything(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ workbench teach report marks.json --html marks.html
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,10 +16,11 @@ import typer
 
 from ..core.errors import WorkbenchError
 from ..core.whole_file import write_whole
+from ..views.html import visible
 from . import report as made
 from .contain import Limits
 from .course import NOTEBOOKS, exercises, exercises_of
-from .grade import Mark, Marks
+from .grade import Mark, Marks, students_of
 from .grade import grade as mark_all
 from .release import release as write
 
@@ -61,9 +63,12 @@ def grade(
 ) -> None:
     """Run every answer in a contained process and write the marks, each with its reason."""
     def say(mark: Mark) -> None:
-        typer.echo(f"{mark.student:<24} {mark.exercise:<8} {mark.points} of {mark.of}  {mark.reason}")
+        _print(f"{mark.student:<24} {mark.exercise:<8} {mark.points} of {mark.of}  {mark.reason}")
 
     chosen = _exercises(lesson, course)
+    beside = students_of(submissions)[1]
+    if beside:
+        _print(f"not graded, no folders of students: {', '.join(beside)}", err=True)
     limits = Limits(seconds, megabytes)
     marks = mark_all(submissions, chosen, limits, jobs, str(course) if course else "", say)
     write_whole(output, marks.json())
@@ -81,9 +86,15 @@ def report(
         read = Marks.from_json(marks.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise WorkbenchError("E-TEACH-MARKS", f"{marks} cannot be read", found=str(error)) from None
-    typer.echo(made.text(read), nl=False)
+    _print(made.text(read).rstrip("\n"))
     if html is not None:
         write_whole(html, made.html(read))
+
+
+def _print(text: str, err: bool = False) -> None:
+    """Print what strangers named: nothing that a terminal obeys, nor what its encoding lacks, which would end us."""
+    encoding = (sys.stderr if err else sys.stdout).encoding or "utf-8"
+    typer.echo(visible(text).encode(encoding, "backslashreplace").decode(encoding), err=err)
 
 
 def _exercises(lessons: Sequence[str] | None, course: Path | None) -> tuple[Exercise, ...]:

@@ -6,7 +6,7 @@
     book.csv(); book.json()
 
 Invariant: one submission, wrong or hostile, costs its own points and nothing else; every exercise of every student has
-a mark.
+a mark; what cannot be read or is ambiguous is said in it, and is not taken for nothing.
 """
 
 from __future__ import annotations
@@ -14,18 +14,21 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import unicodedata
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
 from ..core.errors import WorkbenchError
-from .contain import Contained, Ending, Limits
+from .contain import Contained, Limits
 from .exercise import Exercise
-from .source import LIMIT, submitted
+from .handed_in import LIMIT, shown, why
+from .source import NOTHING, submitted
 
 FORMAT = "workbench.teach.marks"
 VERSION = 1
@@ -33,7 +36,7 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class Mark:
-    """Points of one student for one exercise; `reason` says why points are missing."""
+    """Points of one student for one exercise; `reason` says why points are missing, and what else is to be known."""
 
     student: str
     exercise: str
@@ -42,6 +45,8 @@ class Mark:
     reason: str = ""
     handed_in: bool = True
     checks: tuple[dict[str, Any], ...] = ()
+    unclear: bool = False
+    """Whether a teacher should look: something cannot be read, is ambiguous, or was not looked at."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +90,7 @@ class Marks:
 
 def _cell(text: str) -> str:
     """A text that a spreadsheet takes for text and not for a formula."""
+    text = text.encode("utf-8", "replace").decode()  # a half of a pair is no character, and cannot be written
     return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
 
 
@@ -101,21 +107,14 @@ def grade(
     `course` is the file that the exercises come from, if they are a teacher's own; `done` is called with every mark.
     Raises `WorkbenchError` for a folder that is not there or holds no student.
     """
-    folder = Path(submissions)
-    students = sorted(path for path in folder.glob("*") if _is_student(path))
-    if not students:
-        raise WorkbenchError(
-            "E-TEACH-SUBMISSIONS",
-            f"there are no submissions in {folder}",
-            expected="a folder for each student, with answers/ID.py",
-            fix="name the folder that holds the students' folders",
-        )
+    students = students_of(submissions)[0]
+    alike = _alike(students)
     waiting: SimpleQueue[Contained] = SimpleQueue()
 
     def one(pair: tuple[Path, Exercise]) -> Mark:
         box = waiting.get()
         try:
-            mark = mark_of(pair[0], pair[1], box, course)
+            mark = _noted(mark_of(pair[0], pair[1], box, course), alike.get(pair[0], ""))
         finally:
             waiting.put(box)
         if done is not None:
@@ -133,34 +132,74 @@ def grade(
             pool.shutdown(cancel_futures=True)  # Ctrl-C waits for the answers that run now, not for all of them
 
 
-def _is_student(path: Path) -> bool:
-    return path.is_dir() and not path.is_symlink() and not path.name.startswith((".", "_"))
+def students_of(submissions: str | Path) -> tuple[list[Path], list[str]]:
+    """The students' folders, and the names of what else is there and is not graded.
+
+    Raises `WorkbenchError` for a folder that is not there or holds no student.
+    """
+    folder, reason = Path(submissions), ""
+    try:
+        names = sorted(name for name in os.listdir(folder) if not name.startswith("."))
+    except OSError as error:
+        names, reason = [], why(error)
+    students = [folder / name for name in names if not name.startswith("_") and os.path.isdir(folder / name)]
+    if students:
+        return students, [shown(name) for name in names if folder / name not in students]
+    raise WorkbenchError(
+        "E-TEACH-SUBMISSIONS",
+        f"there are no submissions in {folder}",
+        found=reason,
+        expected="a folder for each student, with answers/ID.py",
+        fix="name the folder that holds the students' folders",
+    )
+
+
+def _alike(students: Sequence[Path]) -> dict[Path, str]:
+    """What is to be known of students whose names are one name but for capitals or Unicode's normal form."""
+    named: dict[str, list[Path]] = {}
+    for student in students:
+        plain = unicodedata.normalize("NFKC", shown(student.name))
+        named.setdefault(unicodedata.normalize("NFKC", plain.casefold()), []).append(student)
+    notes: dict[Path, str] = {}
+    for same in named.values():
+        for student in same if len(same) > 1 else ():
+            others = ", ".join(ascii(other.name) for other in same if other != student)
+            notes[student] = f"a folder of nearly the same name is there: {others}"
+    return notes
+
+
+def _noted(mark: Mark, note: str) -> Mark:
+    if not note:
+        return mark
+    return replace(mark, reason=f"{mark.reason} ({note})" if mark.reason else note, unclear=True)
 
 
 def mark_of(student: Path, exercise: Exercise, box: Contained, course: str = "") -> Mark:
     """One mark.  Answers run in `box`.  The student's name is the name of the folder, which also chooses the shapes."""
-    name = student.name
+    nothing = Mark(shown(student.name), exercise.id, 0, exercise.points)
     try:
-        source = submitted(student, exercise.id)
+        found = submitted(student, exercise.id, exercise.unedited())
     except OSError as error:
-        return Mark(name, exercise.id, 0, exercise.points, f"cannot be read: {error.strerror}")
-    if source is None:
-        return Mark(name, exercise.id, 0, exercise.points, "nothing was handed in", handed_in=False)
+        return replace(nothing, reason=f"cannot be read: {why(error)}", unclear=True)
+    if found.source is None:
+        unclear = found.note != NOTHING
+        return replace(nothing, reason=found.note, handed_in=found.handed_in, unclear=unclear)
+    return _noted(_graded(student.name, found.source, exercise, box, course), found.note)
+
+
+def _graded(name: str, source: str, exercise: Exercise, box: Contained, course: str) -> Mark:
+    nothing = Mark(shown(name), exercise.id, 0, exercise.points)
     if len(source) > LIMIT:
-        return Mark(name, exercise.id, 0, exercise.points, f"is longer than {LIMIT:,} characters")
+        return replace(nothing, reason=f"is longer than {LIMIT:,} characters")
     common = {"exercise": exercise.id, "student": name, "course": str(Path(course).resolve()) if course else ""}
     answered = box.do({"do": "answer", "source": source, **common})
     if answered.result is None:
-        return Mark(name, exercise.id, 0, exercise.points, answered.reason)
+        return replace(nothing, reason=answered.reason)
     outcome = answered.result.get("outcome")
     if not isinstance(outcome, dict) or set(outcome) != {"kind", "text"} or not isinstance(outcome["text"], str):
-        return Mark(name, exercise.id, 0, exercise.points, "answered something that cannot be read")
+        return replace(nothing, reason="answered something that cannot be read")
     judged = box.do({"do": "judge", "outcome": outcome, **common})
-    return _mark(name, exercise, judged)
-
-
-def _mark(student: str, exercise: Exercise, judged: Ending) -> Mark:
     if judged.result is None:
-        return Mark(student, exercise.id, 0, exercise.points, f"while it was checked: {judged.reason}")
-    found = judged.result
-    return Mark(student, exercise.id, found["points"], exercise.points, found["reason"], True, tuple(found["checks"]))
+        return replace(nothing, reason=f"while it was checked: {judged.reason}")
+    report = judged.result
+    return replace(nothing, points=report["points"], reason=report["reason"], checks=tuple(report["checks"]))

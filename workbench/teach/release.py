@@ -20,7 +20,8 @@ from ..core.errors import WorkbenchError
 from ..core.whole_file import write_whole
 from .card import shapes_text
 from .exercise import Exercise
-from .source import CELL, HEADER
+from .handed_in import CELL
+from .source import HEADER
 
 _SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION.*?### END SOLUTION[^\n]*\n?", re.DOTALL | re.MULTILINE)
 _TASK = re.compile(r"""teach\.task\((["'])([0-9]{2}[_.][0-9a-z]+)\1\)""")

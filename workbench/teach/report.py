@@ -71,6 +71,8 @@ def text(marks: Marks) -> str:
         lines.append(f"{row.exercise:<9} {handed_in:>11} {row.solved:>7} {mean:>12}   {visible(failed)}")
     lines += ["", f"{'student':<24} points"]
     lines += [f"{visible(name):<24} {points} of {of}" for name, points, of in students(marks)]
+    unclear = [f"{mark.student}, {mark.exercise}: {mark.reason}" for mark in marks.marks if mark.unclear]
+    lines += ["", "to be looked at", *map(visible, unclear)] if unclear else []
     return "\n".join(lines) + "\n"
 
 
@@ -97,5 +99,5 @@ def html(marks: Marks) -> str:
 
 
 def _reasons(marks: tuple[Mark, ...]) -> str:
-    lines = [f"{mark.exercise}: {mark.reason}" for mark in marks if mark.reason and mark.handed_in]
+    lines = [f"{mark.exercise}: {mark.reason}" for mark in marks if mark.reason and (mark.handed_in or mark.unclear)]
     return "<br>".join(escape(visible(line)) for line in lines)
