@@ -42,11 +42,13 @@ from .tails import moves_by_hand, rebase_tail, steps_of
 def import_action(module: IRModule, program: ProgramRef, origins: origin.OriginTable) -> Action:
     """The root of a history: a module, with the origins that import recorded."""
 
+    imported = Stage(module)  # now: a caller's module may be another one when the step runs
+
     def run(stage: Stage | None) -> Stage:
         table = origin.active()
         if table is not None:
             table.join(origins)
-        return Stage(module)
+        return imported
 
     arguments = {"source": program.source, "file": program.file, "shape": dict(program.shape)}
     return Action(IMPORT, "import", level_of(module), arguments, key_of("import", module.fingerprint()), run)

@@ -12,7 +12,7 @@ from ..core.arguments import by_name
 from ..core.dtype import DataType
 from ..core.errors import WorkbenchError
 from ..core.host import give_back_memory
-from ..core.module import IRModule
+from ..core.module import HeldModule, IRModule
 from ..core.tensor import Tensor
 from ..core.transform import PASSES
 from ..lower.entry import Lowered
@@ -81,6 +81,8 @@ def _buffer_spec(buffer: Buffer) -> TensorSpec:
 
 class CompiledFunctions:
     """Compiled loop functions in a session: `run` fills the outputs, which are the buffers that are written."""
+
+    program = HeldModule()
 
     def __init__(self, module: Module, program: IRModule) -> None:
         """`program`: as it was compiled; what no step has flattened code generation has, and callers see that form."""
