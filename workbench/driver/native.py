@@ -71,8 +71,10 @@ def compiled_model(module: IRModule, lowered: Lowered, target: Target) -> Compil
 
 
 def stored(data: Tensor) -> np.ndarray:
-    """A constant as one compact array; a lazy fill is written out here, once."""
-    return np.require(data.numpy(), requirements="C")  # ascontiguousarray would make scalars one-dimensional
+    """A constant as one compact read-only array; a lazy fill is written out here, once."""
+    array = np.require(data.numpy(), requirements="C")  # ascontiguousarray would make scalars one-dimensional
+    array.flags.writeable = False
+    return array
 
 
 def _buffer_spec(buffer: Buffer) -> TensorSpec:
