@@ -191,7 +191,8 @@ class HeldModule:
     def __get__(self, holder: Any, owner: type | None = None) -> IRModule:
         if holder is None:
             raise AttributeError("a held module has no default")
-        return IRModule.from_state(vars(holder)[self._place])
+        state: Any = vars(holder)[self._place]
+        return IRModule.from_state(state)
 
     def __set__(self, holder: Any, module: IRModule) -> None:
         vars(holder)[self._place] = module.state

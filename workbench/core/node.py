@@ -108,7 +108,7 @@ class FrozenMap(Mapping[str, Any]):
 
     def __init__(self, items: Mapping[str, Any] | Iterable[tuple[str, Any]] = ()) -> None:
         """Containers among the values become immutable ones.  Raises E-TEXT-SURROGATE for what is no Unicode text."""
-        made: dict[str, Any] = dict(items)
+        made: dict[Any, Any] = dict(items)
         for key, value in made.items():
             if isinstance(key, str) and not key.isascii():
                 require_unicode(key)
@@ -168,17 +168,21 @@ def frozen(value: Any) -> Any:
     if isinstance(value, str):
         return require_unicode(value)
     if type(value) is tuple:
-        if all(type(item) in _IMMUTABLE for item in value):
-            return value
-        made = tuple([frozen(item) for item in value])
-        return value if all(new is old for new, old in zip(made, value, strict=True)) else made
+        items = cast("tuple[Any, ...]", value)
+        if all(type(item) in _IMMUTABLE for item in items):
+            return items
+        made = tuple([frozen(item) for item in items])
+        return items if all(new is old for new, old in zip(made, items, strict=True)) else made
     if isinstance(value, list):
         return tuple([frozen(item) for item in cast("list[Any]", value)])
     if isinstance(value, dict):
         return FrozenMap(cast("dict[str, Any]", value))
     if isinstance(value, bytearray):
         return bytes(value)
-    return Tensor.of(value) if isinstance(value, np.ndarray) and value.dtype.kind in "biufcV" else value
+    if isinstance(value, np.ndarray):
+        array = cast("np.ndarray[Any, Any]", value)
+        return Tensor.of(array) if array.dtype.kind in "biufcV" else array
+    return value
 
 
 def is_unicode(text: str) -> bool:

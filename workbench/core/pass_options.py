@@ -15,7 +15,7 @@ def kept(value: Any) -> Any:
         named = cast("Mapping[Any, Any]", value)
         return {key: kept(item) for key, item in named.items()}
     if isinstance(value, np.ndarray):
-        array = value.copy()
+        array = cast("np.ndarray[Any, Any]", value).copy()
         array.flags.writeable = False
         return array
     return type(value)(map(kept, value)) if type(value) in (list, tuple, set) else value
@@ -24,7 +24,8 @@ def kept(value: Any) -> Any:
 def shown(value: Any) -> Any:
     """A copy of plain containers, to be handed out; what is not plain stays the same object."""
     if type(value) is dict:
-        return {key: shown(item) for key, item in value.items()}
+        named = cast("dict[Any, Any]", value)
+        return {key: shown(item) for key, item in named.items()}
     return type(value)(map(shown, value)) if type(value) in (list, tuple) else value
 
 

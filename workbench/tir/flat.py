@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from ..arith import nodes as n
 from ..arith.build import const, equal, multiply
@@ -141,7 +141,7 @@ def _of_arena(func: t.PrimFunc) -> Findings:
 
 
 def _is_texts(value: Any) -> bool:
-    return isinstance(value, tuple) and all(isinstance(item, str) for item in value)
+    return isinstance(value, tuple) and all(isinstance(item, str) for item in cast("tuple[Any, ...]", value))
 
 
 def _is_extent(param: Any) -> bool:
