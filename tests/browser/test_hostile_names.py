@@ -101,19 +101,6 @@ def test_names_of_loops_are_text_in_every_panel(browser: Browser) -> None:
         require_text_only(page)
 
 
-def test_a_block_with_half_a_character_in_its_name_is_clicked_and_moved(browser: Browser) -> None:
-    a = te.placeholder((8, 8), name="A")
-    doubled = te.compute((8, 8), lambda i, j: a[i, j] * 2.0, name="B\udc80")
-    schedule = Schedule(te.create_prim_func([a, te.compute((8, 8), lambda i, j: doubled[i, j] * 2.0, name="C")]))
-    with one_screen(browser, Workbench(wb.open(schedule), schedule=schedule)) as shown:
-        loop = shown.page.locator('[id$="-node-l:B\ufffd:0"] > .wb-box-head')
-        loop.click()
-        shown.page.get_by_role("button", name="parallel", exact=True).click()
-        expect(loop).to_contain_text("parallel")
-        expect(shown.page.get_by_role("alert")).to_have_count(0)
-        assert len(schedule.moves.done) == 1 and "T.parallel" in schedule.script()
-
-
 def test_names_of_a_graph_its_passes_rules_views_and_branches_are_text(
     browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

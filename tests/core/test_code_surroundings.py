@@ -237,10 +237,10 @@ def test_a_pass_that_sets_variables_runs_once(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.delenv("WB_TEST_SCALE", raising=False)
     chosen = ran(CELL % ("EnvironScale", "os.environ.setdefault(ctx and 'WB_TEST_SCALE', '3')"))
     session = opened().rerun(insert={"InferType": chosen})
-    after = session["EnvironScale"].after
-    assert session["EnvironScale"].after is after and scaled(session) == 3
+    step = session["EnvironScale"].step
+    assert session["EnvironScale"].step is step and scaled(session) == 3
     monkeypatch.setenv("WB_TEST_OTHER", "1")
-    assert session["EnvironScale"].after is not after
+    assert session["EnvironScale"].step is not step
 
 
 def test_a_pass_that_failed_by_the_environment_runs_again(monkeypatch: pytest.MonkeyPatch) -> None:

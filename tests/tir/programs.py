@@ -17,7 +17,7 @@ DTYPES = [
 ]
 NAMES = ["i", "j", "i", "A", "x", "T", "for", "a.b", "v1", "1st", "é", "i_1", "i_2", "", "conv2d 3", "e0"]
 FLOATS = [0.0, -0.0, 1.0, 0.1, 1e-45, 3.4e38, float("inf"), float("-inf"), float("nan"), 1 / 3, 1e300, -2.5]
-TEXTS = ["", "plain", 'with "quotes"', "it's", "new\nline", "\u2028", "tab\t", "é", "\\", "\x00", "{}", "\ud800"]
+TEXTS = ["", "plain", 'with "quotes"', "it's", "new\nline", "\u2028", "tab\t", "é", "\\", "\x00", "{}", "\U0001f600"]
 
 
 class Programs:

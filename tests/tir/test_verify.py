@@ -40,6 +40,8 @@ def good(A: T.Buffer((m, 16), "float32"), B: T.Buffer((m, 16), "float32")):
 """
 
 BAD = {
+    "marks": ("    m = T.int64()\n", '    m = T.int64()\n    T.func_attr({"signature": ("float32[m, 16]", "int8")})\n'),
+    "marks-arena": ("    m = T.int64()\n", '    m = T.int64()\n    T.func_attr({"arena_bytes": -1})\n'),
     "block-names": ('T.block("B")', 'T.block("C")'),
     "regions": ("T.writes(B[vi, vj])", "T.writes(B[vi, vj + 1])"),
     "regions-missing": ("T.reads(C[vi, vj])", "T.reads(A[vi, vj])"),

@@ -142,7 +142,7 @@ def fingerprint(root: Any) -> str:
             digest.update(f"[{len(current)}:".encode())
             stack.extend(reversed(current))
         elif isinstance(current, FrozenMap):
-            digest.update(f"{{{','.join(current)}:".encode())
+            digest.update(f"{{{','.join(map(_key_text, current))}:".encode())
             stack.extend(current[key] for key in reversed(list(current)))
         else:
             digest.update(f"{type(current).__name__}:{_data_text(current)};".encode())
@@ -150,6 +150,12 @@ def fingerprint(root: Any) -> str:
 
 
 _CLOSE = object()
+
+
+def _key_text(key: str) -> str:
+    """A map's key in a fingerprint: in quotes where it holds what stands between keys, or what no text may hold."""
+    plain = key.isprintable() and not any(mark in key for mark in ",:'\"\\")
+    return key if plain and key else repr(key)
 
 
 def _data_text(value: Any) -> str:

@@ -175,6 +175,29 @@ class IRModule:
         return f"IRModule({', '.join(self.names())})"
 
 
+class HeldModule:
+    """A field that holds what a module is at the moment when it is set, and gives a module of its own at each look.
+
+    So neither who handed the module in nor who gets one out can change it; its functions stay the same objects.
+
+        @dataclass(frozen=True)
+        class Stage:
+            module: HeldModule = HeldModule()
+    """
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._place = f"_{name}_state"
+
+    def __get__(self, holder: Any, owner: type | None = None) -> IRModule:
+        if holder is None:
+            raise AttributeError("a held module has no default")
+        state: Any = vars(holder)[self._place]
+        return IRModule.from_state(state)
+
+    def __set__(self, holder: Any, module: IRModule) -> None:
+        vars(holder)[self._place] = module.state
+
+
 def key_name(key: Any) -> str:
     """The name that a key stands for."""
     if isinstance(key, str):

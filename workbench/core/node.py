@@ -19,12 +19,19 @@ from __future__ import annotations
 
 import copyreg
 import dataclasses
+import inspect
+import re
 from collections.abc import Callable, Hashable, ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from operator import attrgetter
-from typing import Any, ClassVar, TypeAlias, TypeVar, cast, dataclass_transform
+from types import NoneType
+from typing import Any, ClassVar, Final, TypeAlias, TypeVar, cast, dataclass_transform
+
+import numpy as np
 
 from . import origin
+from .errors import WorkbenchError
 from .per_node import per_node
+from .tensor import Tensor
 
 N = TypeVar("N", bound="Node")
 FieldValue: TypeAlias = "Node | tuple[FieldValue, ...] | FrozenMap | Hashable"
@@ -100,7 +107,14 @@ class FrozenMap(Mapping[str, Any]):
     __slots__ = ("_items",)
 
     def __init__(self, items: Mapping[str, Any] | Iterable[tuple[str, Any]] = ()) -> None:
-        self._items: dict[str, Any] = dict(items)
+        """Containers among the values become immutable ones.  Raises E-TEXT-SURROGATE for what is no Unicode text."""
+        made: dict[Any, Any] = dict(items)
+        for key, value in made.items():
+            if isinstance(key, str) and not key.isascii():
+                require_unicode(key)
+            if type(value) not in _IMMUTABLE and not (type(value) is str and value.isascii()):
+                made[key] = frozen(value)
+        self._items = made
 
     def __getitem__(self, key: str) -> Any:
         return self._items[key]
@@ -143,11 +157,61 @@ class FrozenMap(Mapping[str, Any]):
 
 
 EMPTY = FrozenMap()
+_IMMUTABLE: Final = frozenset({bool, int, float, bytes, NoneType, FrozenMap})
+
+
+def frozen(value: Any) -> Any:
+    """A value that nobody can change: lists as tuples, dicts as maps, arrays as tensors, copied; others as they are.
+
+    Raises E-TEXT-SURROGATE for what is no Unicode text.
+    """
+    if isinstance(value, str):
+        return require_unicode(value)
+    if type(value) is tuple:
+        items = cast("tuple[Any, ...]", value)
+        if all(type(item) in _IMMUTABLE for item in items):
+            return items
+        made = tuple([frozen(item) for item in items])
+        return items if all(new is old for new, old in zip(made, items, strict=True)) else made
+    if isinstance(value, list):
+        return tuple([frozen(item) for item in cast("list[Any]", value)])
+    if isinstance(value, dict):
+        return FrozenMap(cast("dict[str, Any]", value))
+    if isinstance(value, bytearray):
+        return bytes(value)
+    if isinstance(value, np.ndarray):
+        array = cast("np.ndarray[Any, Any]", value)
+        return Tensor.of(array) if array.dtype.kind in "biufcV" else array
+    return value
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a text has no lone surrogates."""
+    return text.isascii() or _SURROGATE.search(text) is None
+
+
+def require_unicode(text: str) -> str:
+    """The text.  Raises E-TEXT-SURROGATE for lone surrogates, which no file, page or key can hold."""
+    if not is_unicode(text):
+        raise WorkbenchError(
+            "E-TEXT-SURROGATE", "the text holds a lone surrogate, which is no character", found=ascii(text)[:80],
+            expected="Unicode text", fix="leave it out: text.encode(errors='replace').decode()",
+        )  # fmt: skip
+    return text
+
+
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(dataclasses.field,))
 def node(cls: type[N]) -> type[N]:
-    """Make a class a node: frozen, slotted, identity equality; `cls.field_names` lists its fields in order."""
+    """Make a class a node: frozen, slotted, identity equality; `cls.field_names` lists its fields in order.
+
+    Its fields of text hold Unicode: E-TEXT-SURROGATE is raised otherwise.
+    """
+    texts = tuple(name for name, kind in inspect.get_annotations(cls).items() if kind == "str")
+    if texts:
+        _check_texts(cls, texts)
     made: Any = dataclasses.dataclass(frozen=True, slots=True, eq=False, repr=False)(cls)
     made.field_names = tuple(field.name for field in dataclasses.fields(made) if field.init)
     made.field_values = staticmethod(_reader(made.field_names))
@@ -157,6 +221,21 @@ def node(cls: type[N]) -> type[N]:
     made.__reduce__ = Node.__reduce__
     NODE_CLASSES[class_key(made)] = made
     return made
+
+
+def _check_texts(cls: Any, names: tuple[str, ...]) -> None:
+    """Let nodes of a class refuse what is no Unicode text when they are made."""
+    then = getattr(cls, "__post_init__", None)
+
+    def checked(self: Any) -> None:
+        for name in names:
+            text = getattr(self, name)
+            if isinstance(text, str) and not text.isascii():
+                require_unicode(text)
+        if then is not None:
+            then(self)
+
+    cls.__post_init__ = checked
 
 
 _LEAF_TYPES = frozenset({"bool", "int", "float", "str", "DataType"})

@@ -12,13 +12,16 @@ Nothing is executed.  Whatever is wrong with the text, one `ParseError` says whe
 from __future__ import annotations
 
 import ast
+import re
 import textwrap
 import warnings
 from typing import Any, Final
 
 from .errors import WorkbenchError, shorten
+from .node import is_unicode
 
 _WINDOW: Final = 88
+_ESCAPE: Final = re.compile(r"\\[uU]")
 PARSER_FAILURES: Final = (SyntaxError, ValueError, RecursionError, MemoryError, UnicodeError, OverflowError)
 """What Python's parser raises at a text that it cannot read, or whose nesting it gives up at."""
 
@@ -79,9 +82,18 @@ class Source:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return ast.parse(self.text)
+                tree = ast.parse(self.text)
         except PARSER_FAILURES as error:
             raise self._from_parser(error) from None
+        if _ESCAPE.search(self.text):
+            self._require_unicode(tree)
+        return tree
+
+    def _require_unicode(self, tree: ast.Module) -> None:
+        """Refuse constants in which escapes make lone surrogates."""
+        for piece in ast.walk(tree):
+            if isinstance(piece, ast.Constant) and isinstance(piece.value, str) and not is_unicode(piece.value):
+                raise self.error(piece, "the text holds a lone surrogate, which is no character", "leave it out")
 
     def _from_parser(self, error: BaseException) -> WorkbenchError:
         if isinstance(error, SyntaxError):

@@ -43,9 +43,9 @@ class Tensor:
 
     @classmethod
     def of(cls, value: Any, dtype: str | None = None) -> Tensor:
-        """A tensor of an array-like; the array is copied unless it is read-only already."""
+        """A tensor of an array-like; the array is copied unless it and the memory it is a view of are read-only."""
         array = np.asarray(value, DataType(dtype).to_numpy() if dtype is not None else None)
-        if array.flags.writeable or not array.flags.c_contiguous:
+        if not array.flags.c_contiguous or not _is_read_only(array):
             array = np.array(array, order="C", copy=True)
             array.flags.writeable = False
         return cls(array, DataType(array.dtype.name), array.shape)
@@ -146,6 +146,21 @@ class Tensor:
         if self._fill is not None:
             return (Tensor.full, (self.shape, self._fill, str(self.dtype)))
         return (_from_bytes, (self.numpy().tobytes(), str(self.dtype), self.shape))
+
+
+def _is_read_only(array: np.ndarray) -> bool:
+    """Whether nobody can write into an array, by whatever name: it may be a view of other memory."""
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        if base.flags.writeable:
+            return False
+        base = base.base
+    while isinstance(base, memoryview):
+        base = base.obj
+    try:
+        return base is None or memoryview(base).readonly
+    except (TypeError, BufferError):  # memory of others that tell nothing of it
+        return True
 
 
 def stated_shape(stated: Any) -> tuple[int, ...]:

@@ -26,6 +26,7 @@ from .errors import InternalError, WorkbenchError, nearest
 from .module import IRModule
 from .node import Node
 from .pass_context import PassContext, PassInfo, PassInstrument
+from .pass_options import is_plain, kept, named_options, shown
 from .pass_table import PASSES, note_users_pass, users_passes
 from .time_limit import check_time
 
@@ -55,7 +56,7 @@ class Pass(Keyed):
         self.info = info
         self.each = each
         self.pass_info = info
-        self.options = options
+        self._options = options
         self.has_whole_options = whole
         self.given = given
         self.function = run
@@ -64,6 +65,11 @@ class Pass(Keyed):
     @property
     def name(self) -> str:
         return self.info.name
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options by name, as copies."""
+        return shown(self._options)
 
     def __call__(self, mod: IRModule | None = None) -> Any:
         """Run on `mod` under the current context, after the passes that it requires, and return the new module.
@@ -155,7 +161,7 @@ class Pass(Keyed):
 
     def made_by(self, factory: Any) -> Pass:
         """The pass that a factory makes of the arguments of this one; a pass without arguments is its own factory."""
-        positional, named = self.given if self.given is not None else ((), self.options)
+        positional, named = self.given if self.given is not None else ((), self._options)
         return _made(factory, self.name, positional, named)
 
     @property
@@ -172,9 +178,10 @@ class Pass(Keyed):
     def may_change(self) -> bool:
         """Whether the code's key may be another one later and tells so: a user's pass that reads nothing without a key.
 
-        A pass that is made of passes may be of both.
+        A pass that is made of passes may be of both, and an option may be a user's function.
         """
-        return (isinstance(self, Sequential) or not is_own(defined_in(self))) and not without_key(self.function)
+        own = is_own(defined_in(self)) and not isinstance(self, Sequential) and is_plain(self._options)
+        return not own and not without_key(self.function)
 
     def differs(self, code: str) -> WorkbenchError:
         """The refusal to take this pass for another one of its name, whose code's key is given."""
@@ -191,7 +198,7 @@ class Pass(Keyed):
 
     def key_parts(self) -> tuple[Any, ...]:
         """What another function that runs this pass depends on."""
-        return self.info, self.options, self.function
+        return self.info, self._options, self.function
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{key}={value!r}" for key, value in self.options.items())
@@ -368,6 +375,8 @@ def _option_factory(
         except TypeError as error:
             raise WorkbenchError("E-PASS-OPTION", f"pass {info.name}: {error}", expected=str(signature)) from None
         chosen = dict(bound.arguments)
+        if is_own(function.__module__):  # a user's pass may fill a list that it is given
+            chosen = kept(chosen)
 
         @functools.wraps(function)
         def run(mod: IRModule, ctx: PassContext) -> IRModule:
@@ -403,7 +412,7 @@ def _class_factory(cls: Any, info: PassInfo, method: str) -> Any:
             raise WorkbenchError("E-PASS-OPTION", f"pass {info.name}: {error}", expected=str(signature)) from None
         instance = cls(*bound.args, **bound.kwargs)
         function = getattr(instance, method)
-        options = _options(bound)
+        options = named_options(bound)
         run = function if method == "transform_module" else each_function(function)
         given = bound.args, bound.kwargs
         return Pass(info, run, {} if options is None else options, given=given, whole=options is not None)
@@ -411,32 +420,6 @@ def _class_factory(cls: Any, info: PassInfo, method: str) -> Any:
     factory.__name__, factory.__qualname__, factory.__module__ = cls.__name__, cls.__qualname__, cls.__module__
     factory.__doc__ = cls.__doc__
     return _register(factory, info, cls.__module__)
-
-
-def _options(bound: inspect.BoundArguments) -> dict[str, Any] | None:
-    """The arguments as options by name, without defaults; None where they are not plain, or have no name."""
-    made: dict[str, Any] = {}
-    for parameter in bound.signature.parameters.values():
-        value = bound.arguments.get(parameter.name, parameter.default)
-        if value is parameter.default:
-            continue
-        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
-            made.update(value)
-        elif parameter.kind in (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY):
-            made[parameter.name] = value
-        else:
-            return None
-    return made if _is_plain(made) else None
-
-
-def _is_plain(value: Any) -> bool:
-    """Whether a value can stand in a file."""
-    if isinstance(value, dict):
-        named = cast("dict[Any, Any]", value)
-        return all(map(_is_plain, (*named, *named.values())))
-    if isinstance(value, (list, tuple)):
-        return all(map(_is_plain, cast("Sequence[Any]", value)))
-    return value is None or type(value) in (bool, int, float, str)
 
 
 def _a_function(made: Any, name: str) -> Any:

@@ -27,6 +27,7 @@ from ..lower.provider import Provider, override, schedule_kernels
 from ..relay.ir.users_operators import note_operators
 from ..schedule.trace import Trace
 from ..tir.by_hand import note_by_hand
+from ..tir.flat import require_marks
 from ..tir.nodes import PrimFunc
 from ..tir.transforms.pipeline import CHECKED_PIPELINE
 from . import reattach
@@ -42,11 +43,16 @@ from .tails import moves_by_hand, rebase_tail, steps_of
 def import_action(module: IRModule, program: ProgramRef, origins: origin.OriginTable) -> Action:
     """The root of a history: a module, with the origins that import recorded."""
 
+    for name, function in module.functions.items():
+        if isinstance(function, PrimFunc):
+            require_marks(function, name)
+    imported = Stage(module)  # now: a caller's module may be another one when the step runs
+
     def run(stage: Stage | None) -> Stage:
         table = origin.active()
         if table is not None:
             table.join(origins)
-        return Stage(module)
+        return imported
 
     arguments = {"source": program.source, "file": program.file, "shape": dict(program.shape)}
     return Action(IMPORT, "import", level_of(module), arguments, key_of("import", module.fingerprint()), run)

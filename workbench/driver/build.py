@@ -107,7 +107,7 @@ def lower(
     an IRModule of PrimFuncs.  The text is the simple one in either mode.
     """
     _require_no_binds(binds)
-    return lower_loops(loop_module(program, args, name))
+    return lower_loops(loop_module(program, args, name)).copy()
 
 
 def build(

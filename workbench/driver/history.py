@@ -18,7 +18,7 @@ from weakref import WeakSet
 
 from ..core import origin, progress, reliance, rewrite
 from ..core.errors import WorkbenchError
-from ..core.module import IRModule
+from ..core.module import HeldModule
 from ..core.node import traced_in
 from ..lower.entry import Lowered
 from ..lower.kept import kept
@@ -61,7 +61,7 @@ class AsSaved:
 class Stage:
     """What flows from step to step: the program, and what later stages need to know of earlier ones."""
 
-    module: IRModule
+    module: HeldModule = HeldModule()  # noqa: RUF009 (a descriptor)
     lowered: Lowered | None = None
     schedules: Mapping[str, Any] = field(default_factory=dict)
     """Schedules by kernel name, after the Schedule step."""

@@ -12,7 +12,7 @@ from ..core.arguments import by_name
 from ..core.dtype import DataType
 from ..core.errors import WorkbenchError
 from ..core.host import give_back_memory
-from ..core.module import IRModule
+from ..core.module import HeldModule, IRModule
 from ..core.tensor import Tensor
 from ..core.transform import PASSES
 from ..lower.entry import Lowered
@@ -71,8 +71,10 @@ def compiled_model(module: IRModule, lowered: Lowered, target: Target) -> Compil
 
 
 def stored(data: Tensor) -> np.ndarray:
-    """A constant as one compact array; a lazy fill is written out here, once."""
-    return np.require(data.numpy(), requirements="C")  # ascontiguousarray would make scalars one-dimensional
+    """A constant as one compact read-only array; a lazy fill is written out here, once."""
+    array = np.require(data.numpy(), requirements="C")  # ascontiguousarray would make scalars one-dimensional
+    array.flags.writeable = False
+    return array
 
 
 def _buffer_spec(buffer: Buffer) -> TensorSpec:
@@ -81,6 +83,8 @@ def _buffer_spec(buffer: Buffer) -> TensorSpec:
 
 class CompiledFunctions:
     """Compiled loop functions in a session: `run` fills the outputs, which are the buffers that are written."""
+
+    program = HeldModule()
 
     def __init__(self, module: Module, program: IRModule) -> None:
         """`program`: as it was compiled; what no step has flattened code generation has, and callers see that form."""

@@ -111,8 +111,8 @@ class CompiledModel:
 
     @property
     def params(self) -> dict[str, NDArray]:
-        """The constants by name."""
-        return {spec.name: NDArray(array) for spec, array in self.constants}
+        """The constants by name: arrays of the caller's own, copied as soon as they are written into or handed on."""
+        return {spec.name: NDArray(_read_only(array)) for spec, array in self.constants}
 
     def get_params(self) -> dict[str, NDArray]:
         return self.params
@@ -264,6 +264,12 @@ def _holds(wanted: np.dtype, literal: np.ndarray) -> bool:
         return True
     with np.errstate(invalid="ignore"):
         return bool((literal.astype(wanted) == literal).all())
+
+
+def _read_only(array: np.ndarray) -> np.ndarray:
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def as_argument(array: np.ndarray) -> Any:

@@ -5,7 +5,8 @@
     a.copyto(b)
     b.numpy()
 
-On the CPU the memory is NumPy's; `numpy()` gives a copy, as the classic API does.
+On the CPU the memory is NumPy's; `numpy()` gives a copy, as the classic API does.  Memory that is read-only, such as a
+model's constants, is copied before anybody writes into the array or gets at it by DLPack, which knows no read-only.
 """
 
 from __future__ import annotations
@@ -55,6 +56,12 @@ class NDArray:
 
     # --- copies ---
 
+    def _writable(self) -> np.ndarray:
+        """The memory, which from now on is the array's own if it was read-only."""
+        if not self._array.flags.writeable:
+            self._array = self._array.copy()
+        return self._array
+
     def numpy(self) -> np.ndarray:
         """A copy as a NumPy array."""
         return self._array.copy()
@@ -71,7 +78,7 @@ class NDArray:
             raise WorkbenchError(
                 "E-ARRAY-SHAPE", "the shapes differ", found=str(values.shape), expected=str(self.shape)
             )
-        np.copyto(self._array, values, casting="unsafe")
+        np.copyto(self._writable(), values, casting="unsafe")
         return self
 
     def copyto(self, target: Any, mem_scope: str | None = None) -> NDArray:
@@ -84,7 +91,7 @@ class NDArray:
 
     def __setitem__(self, where: Any, value: Any) -> None:
         values = value._array if isinstance(value, NDArray) else value
-        self._array[where] = _as_bits(values, self.dtype) if isinstance(values, np.ndarray) else values
+        self._writable()[where] = _as_bits(values, self.dtype) if isinstance(values, np.ndarray) else values
 
     def __getitem__(self, where: Any) -> Any:
         return self._array[where].copy()
@@ -93,7 +100,7 @@ class NDArray:
 
     def __tvm_ffi_object__(self) -> Any:
         if self._tensor is None:
-            self._tensor = tensor_of(self._array)
+            self._tensor = tensor_of(self._writable())
         return self._tensor
 
     def __dlpack__(self, **options: Any) -> Any:

@@ -18,6 +18,7 @@ from operator import index
 from typing import Annotated, Any, Final, Literal
 
 from ..core.errors import WorkbenchError
+from ..core.node import is_unicode
 from ..tir import nodes as t
 from ..tir.index_map import IndexMap
 from .errors import ScheduleError, refuse
@@ -129,7 +130,7 @@ def _simple(value: Any, annotation: Any, what: str, resolve: Resolve) -> Any:
     if annotation is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if isinstance(value, annotation) and not (annotation is int and isinstance(value, bool)):
-        return value
+        return _unicode(value, what)
     if annotation is int and not isinstance(value, (bool, type)) and hasattr(value, "__index__"):
         try:
             return index(value)
@@ -144,7 +145,7 @@ def _buffer_choice(value: Any, what: str) -> tuple[str, int] | str:
     if isinstance(value, t.Buffer):
         return value.name
     if isinstance(value, str):
-        return value
+        return _unicode(value, what)
     if isinstance(value, (list, tuple)) and len(value) == 2 and value[0] in ("read", "write", "own"):
         if type(value[1]) is int:
             return (value[0], value[1])
@@ -192,10 +193,17 @@ def _plain(value: Any, what: str, resolve: Resolve, depth: int = 0) -> Any:
     if isinstance(value, ResultName):
         value = resolve(value)
     if value is None or isinstance(value, (bool, int, float, str, ExprRV)):
-        return value
+        return _unicode(value, what)
     if isinstance(value, (list, tuple)):
         return tuple(_plain(part, f"{what}[{i}]", resolve, depth + 1) for i, part in enumerate(value))
     raise _wrong(what, value, "numbers, text, booleans, None or lists of them")
+
+
+def _unicode(value: Any, what: str) -> Any:
+    """An argument that can be written down: a text without lone surrogates, or no text."""
+    if isinstance(value, str) and not is_unicode(value):
+        raise _wrong(what, value, "Unicode text, without lone surrogates")
+    return value
 
 
 def _wrong(what: str, value: Any, expected: str) -> ScheduleError:

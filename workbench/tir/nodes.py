@@ -265,6 +265,10 @@ class PrimFunc(Node):
     ret_dtype: DataType = DataType("void")
     binds: ClassVar[tuple[str, ...]] = ("params",)
 
+    def __post_init__(self) -> None:
+        if type(self.params) is not tuple:
+            object.__setattr__(self, "params", tuple(self.params))
+
     def replace(self, **changes: Any) -> PrimFunc:
         """As of every node; what is made of a function that an edit made is such a one."""
         made: Any = Node.replace(self, **changes)  # not super(): the class with slots is another one

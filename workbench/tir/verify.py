@@ -24,6 +24,7 @@ from ..core.dtype import DataType
 from ..core.errors import WorkbenchError, nearest
 from ..core.node import FieldValue, Node, pre_order
 from . import nodes as t
+from .flat import LAW, disagreements
 from .scopes import BIND, UNBIND, events, parts
 from .script import text
 
@@ -493,5 +494,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check("block-names", "the names of blocks are unique within a function", _block_names),
     Check("blocks", "blocks are realized with one value an iterator; sequences are flat", _blocks),
     Check("regions", "a block touches only the regions it declares", _regions),
+    Check("marks", LAW, lambda facts: iter(disagreements(facts.function))),
 )
 """All checks, in the order in which problems are told."""

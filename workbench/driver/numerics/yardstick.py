@@ -44,7 +44,7 @@ class Yardstick:
 
         One that is right in float64 alone is right: float32 rounds more there than the tolerance allows (`rounds`).
         """
-        same = module is self.program
+        same = module.state is self.program.state
         found = self.gap(self._narrow if same else evaluate(module, arranged(module, self.given), self.memory), place)
         if found.right:
             return found

@@ -22,6 +22,7 @@ from ...core.node import FrozenMap, pre_order, rewrite, traced_nodes
 from ...core.transform import function_pass
 from .. import nodes as t
 from ..build import seq
+from ..flat import require_marks
 from ..op import writes_through
 from .align_storage import align_storage
 
@@ -87,6 +88,7 @@ def FlattenBuffer(func: t.PrimFunc, mod: Any, ctx: Any) -> t.PrimFunc:
 def flatten(func: t.PrimFunc, mod: Any = None, noalias: bool = True) -> t.PrimFunc:
     """`func` with one-dimensional accesses and a ``signature``; unchanged if it has one already."""
     if "signature" in func.attrs:
+        require_marks(func)
         return func
     _refuse_strided_parameters(func)
     func = _unique_parameters(func)
@@ -247,7 +249,7 @@ def _read_arguments(call: n.Call, mod: Any) -> list[n.PrimExpr]:
     callee = mod[name.value] if mod is not None and isinstance(name, n.StringImm) and name.value in mod else None
     if not isinstance(callee, t.PrimFunc):
         return []
-    written = callee.attrs.get("written")
+    written = callee.attrs.get("written") if "signature" in callee.attrs else None
     names = set(written_names(callee) if written is None else written)
     return [item for item, param in zip(call.args[1:], callee.params, strict=False) if param.name not in names]
 

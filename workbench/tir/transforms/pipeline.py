@@ -14,6 +14,7 @@ from ...core.module import IRModule
 from ...core.node import written_size
 from ...core.transform import PASSES, PassContext
 from .. import nodes as t
+from ..flat import require_marks
 
 KERNEL_PIPELINE: Final[tuple[str, ...]] = (
     "LowerBlocks",
@@ -52,7 +53,10 @@ def pipeline(context: PassContext) -> tuple[str, ...]:
 
 def lower_module(mod: IRModule) -> IRModule:
     """Run the pipeline on the functions of a module that are not lowered yet."""
-    todo = {name: func for name, func in mod.items() if isinstance(func, t.PrimFunc) and "signature" not in func.attrs}
+    functions = {name: func for name, func in mod.items() if isinstance(func, t.PrimFunc)}
+    for name, func in functions.items():
+        require_marks(func, name)
+    todo = {name: func for name, func in functions.items() if "signature" not in func.attrs}
     made = IRModule(todo)
     context = PassContext.current()
     if context.config.get("tir.add_lower_pass"):
