@@ -53,6 +53,11 @@ def given_inputs(module: IRModule, inputs: Any, where: str) -> dict[str, np.ndar
     }
 
 
+def own_copies(given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Copies, for whoever reads them after the caller has gone on: cells fill their arrays anew."""
+    return {name: array.copy() for name, array in given.items()}
+
+
 def _inputs_of(module: IRModule) -> tuple[dict[str, TensorSpec | None], set[str]]:
     """The inputs by name, and which of them may be left out."""
     entry: Any = module[entry_name(module)]
