@@ -304,9 +304,9 @@ def test_a_mistake_is_six_lines_and_status_2(
     assert shown.startswith("E-") and len(shown.rstrip().split("\n")) <= 6 and "Traceback" not in shown
 
 
-def shell(*arguments: str) -> subprocess.CompletedProcess[str]:
+def shell(*arguments: str, module: str = "workbench.driver.cli") -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "workbench.driver.cli", *arguments],
+        [sys.executable, "-m", module, *arguments],
         capture_output=True,
         text=True,
         timeout=60,
@@ -328,6 +328,13 @@ def test_it_runs_as_a_program(model: Path) -> None:
     assert done.returncode == 0 and "y: float32[1, 7]" in done.stdout
     done = shell("run", str(folder / "not.so"))
     assert done.returncode == 2 and done.stderr.startswith("E-LOAD-FORMAT") and "Traceback" not in done.stderr
+
+
+def test_python_runs_it_by_the_package_s_name(model: Path) -> None:
+    done = shell("inspect", str(model), "--stage", "Import", module="workbench")
+    assert done.returncode == 0 and "R.Tensor((1, 3, 7, 7)" in done.stdout, done.stderr
+    done = shell("inspect", str(model.with_name("none.onnx")), module="workbench")
+    assert done.returncode == 2 and done.stderr.startswith("E-") and "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("arguments", [("compile",), ("nothing",), ("bench", "x.onnx", "--threads", "many")])

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.core.arguments import by_name
+from workbench.core.arguments import by_name, unmasked
 from workbench.core.errors import WorkbenchError
 
 
@@ -42,7 +42,7 @@ class GivenInputs:
 
 
 def _frozen(name: str, value: Any) -> np.ndarray:
-    numpy = getattr(value, "numpy", None)
+    numpy = getattr(unmasked(value, f"input {name!r}"), "numpy", None)
     try:
         array = np.array(numpy() if callable(numpy) else value, order="C")
     except (TypeError, ValueError, RuntimeError):  # lists that are no array; a tensor of torch that wants gradients
