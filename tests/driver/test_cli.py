@@ -165,7 +165,7 @@ def test_bench_tells_the_features_that_a_library_uses(
     library: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It told those of code that would be made now."""
-    monkeypatch.setattr("workbench.runtime.artifact.read_record", lambda path: {"cpu_features": "sse4.2,ssse3"})
+    monkeypatch.setattr(commands, "read_record", lambda path: {"cpu_features": "sse4.2,ssse3"})
     assert run("bench", str(library), "--seconds", "0.01", "--json") == 0
     report = json.loads(capsys.readouterr().out)
     assert report["cpu_features"] == ["sse4.2", "ssse3"] and report["target"] == ""

@@ -25,6 +25,8 @@ from ..core.errors import WorkbenchError, nearest
 from ..core.whole_file import write_arrays
 from ..frontend.onnx.inputs import OpenShapes
 from ..frontend.onnx.model import from_onnx
+from ..runtime.artifact import read_record
+from ..runtime.native.loader import default_threads
 from .given_inputs import random_inputs
 
 ModelPath = Annotated[Path, typer.Argument(help="an ONNX file", metavar="MODEL")]
@@ -401,7 +403,6 @@ def _summary(times: Sequence[float]) -> dict[str, Any]:
 def _machine(path: Path, target: str | None) -> dict[str, Any]:
     """What the code is for: a library says itself which features it uses, and not for which processor it was made."""
     from ..codegen.llvm import machine
-    from ..runtime.artifact import read_record
     from ..runtime.threads import num_threads
     from ..target.target import Target
 
@@ -420,8 +421,6 @@ def _onnxruntime(path: Path, arrays: Mapping[str, np.ndarray], threads: int) -> 
     if importlib.util.find_spec("onnxruntime") is None:
         raise WorkbenchError("E-BENCH-PEER", "onnxruntime is not installed", fix="pip install onnxruntime")
     import onnxruntime
-
-    from ..runtime.native.loader import default_threads
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads or default_threads()
