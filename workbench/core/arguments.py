@@ -64,10 +64,11 @@ def whole(given: Any, where: str, code: str, least: int = 0) -> int:
 
 def unmasked(given: Any, what: str = "an array") -> Any:
     """What was given, unless elements of it are masked: programs know no masks.  Raises `WorkbenchError`."""
-    if isinstance(given, np.ma.MaskedArray) and np.ma.is_masked(given):
+    masks: Any = np.ma
+    if isinstance(given, masks.MaskedArray) and masks.is_masked(given):
         raise WorkbenchError(
             "E-RUN-MASKED", f"{what} has masked elements, and programs read what lies under a mask",
-            found=f"{np.ma.count_masked(given):,} of {given.size:,} elements masked",
+            found=f"{masks.count_masked(given):,} of {given.size:,} elements masked",
             expected="an array without a mask", fix="say what stands there: array.filled(0)",
         )  # fmt: skip
     return given
