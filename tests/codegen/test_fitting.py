@@ -25,11 +25,18 @@ def test_checks_for_a_processor_that_llvm_refuses_are_refused(options: str) -> N
     assert refused.value.code == "E-CODEGEN-PROCESSOR"
 
 
-def test_a_trial_that_fails_here_says_nothing_of_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It counted as if LLVM could compile for it, for as long as the process."""
+@pytest.mark.parametrize(
+    "failure",
+    [ChildFailure("fault", "KeyError: lanes"), ChildFailure("hangs", "no answer within 120 s", of_the_machine=True)],
+    ids=["a fault", "a machine that sleeps"],
+)
+def test_a_trial_that_fails_here_says_nothing_of_the_processor(
+    failure: ChildFailure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It counted as if LLVM could compile for it, or never could, for as long as the process."""
 
     def fails(*_: object) -> None:
-        raise ChildFailure("fault", "KeyError: lanes")
+        raise failure
 
     monkeypatch.setattr(Child, "ask", fails)
     machine._judged.cache_clear()

@@ -92,6 +92,40 @@ def test_a_saved_session_for_a_kind_without_a_backend_is_refused(tmp_path: Path)
         wb.open(str(saved_for("cuda -arch=sm_90", tmp_path / "s.wb.json")))
 
 
+def in_words() -> Any:
+    made = loops()
+    return made.replace(attrs=FrozenMap({**made.attrs, "target": "cuda"}))
+
+
+def edited_in_words() -> Any:
+    session = wb.open(loops())
+    text = session.tir["f"].script()
+    assert '"noalias": True' in text
+    return session.edit(tir={"f": text.replace('"noalias": True', '"noalias": True, "target": "cuda"')})
+
+
+ADDED = {"A": np.ones(8, np.float32)}
+IN_WORDS: dict[str, Callable[[], Any]] = {
+    "an edit": lambda: edited_in_words().run(ADDED),
+    "a program": lambda: wb.open(in_words()).run(ADDED),
+    "build": lambda: wb.build(in_words()),
+}
+
+
+@pytest.mark.parametrize("entrance", IN_WORDS)
+def test_a_target_that_a_function_has_in_words_is_told(entrance: str) -> None:
+    """It was an AttributeError in a pass."""
+    with pytest.raises(WorkbenchError) as caught:
+        IN_WORDS[entrance]()
+    assert caught.value.code == "E-TARGET-ATTRIBUTE" and "T.target" in caught.value.expected
+    assert caught.value.found == "'cuda'"
+
+
+def test_a_check_tells_it_too() -> None:
+    bad = next(check for check in edited_in_words().check_numerics(ADDED).checks if check.bad)
+    assert bad.note.startswith("E-TARGET-ATTRIBUTE"), bad.note
+
+
 @pytest.mark.parametrize("given", [{"target": "llvm -mcpu=x86-64"}, {"passes": ["FuseOps"]}, {"shape": {"x": (1, 3)}}])
 def test_what_is_asked_of_a_saved_session_is_not_passed_over(given: dict[str, Any], tmp_path: Path) -> None:
     path = saved_for("llvm", tmp_path / "s.wb.json")

@@ -158,6 +158,7 @@ def test_a_child_that_hangs_is_ended(do: str) -> None:
         child.seconds = 0.5
         found = failure(child, do)
         assert found.kind == "hangs" and "0.5 s" in found.detail
+        assert found.of_the_machine == (do != "spin"), f"one that waits says nothing, one that computes does: {found}"
         assert gone(pid)
 
 

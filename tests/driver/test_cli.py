@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,12 @@ import pytest
 
 import workbench as wb
 from tests.driver.programs import onnxruntime_outputs, small_inputs, small_model
+from workbench import WorkbenchError
 from workbench.codegen.llvm.cache import memory
+from workbench.driver import commands
 from workbench.driver.cli import main
+from workbench.runtime import num_threads, set_num_threads
+from workbench.runtime.native import loader
 
 
 @pytest.fixture
@@ -96,6 +101,106 @@ def test_bench_reports_as_text_and_as_json(model: Path, capsys: pytest.CaptureFi
         "model", "machine", "build", "workbench", "onnxruntime", "ratio", "outputs",
     ]  # fmt: skip
     assert len({len(line) - len(line[12:].lstrip()) for line in lines}) == 1, "values stand in one column"
+
+
+# --- what is said and not heard -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def library(model: Path) -> Path:
+    path = model.with_name("made.so")
+    commands.compile(model, path)
+    return path
+
+
+@pytest.fixture
+def threads_of_before() -> Iterator[None]:
+    before = num_threads()
+    yield
+    set_num_threads(before)
+
+
+@pytest.mark.usefixtures("threads_of_before")
+def test_bench_hears_the_threads_of_the_environment(
+    model: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`--threads` left out asked for all that the process may use, over what the variable had said."""
+    monkeypatch.setenv("WORKBENCH_NUM_THREADS", "3")
+    assert run("bench", str(model), "--seconds", "0.01", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["threads"] == 3
+    assert run("bench", str(model), "--seconds", "0.01", "--json", "--threads", "1") == 0
+    assert json.loads(capsys.readouterr().out)["threads"] == 1, "what the command says comes first"
+
+
+@pytest.mark.usefixtures("threads_of_before")
+@pytest.mark.parametrize("said", ["abc", "-1", "257", "1.5", "²"])
+def test_a_variable_that_says_no_number_of_threads_is_told(
+    said: str, model: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORKBENCH_NUM_THREADS", said)
+    assert run("run", str(model)) == 2
+    shown = capsys.readouterr().err
+    assert shown.startswith("E-THREADS") and "WORKBENCH_NUM_THREADS" in shown and said in shown
+
+
+def test_it_is_told_also_where_the_pool_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was a ValueError of whoever ran something first."""
+    monkeypatch.setattr(loader, "_loaded", [])
+    monkeypatch.setenv("WORKBENCH_NUM_THREADS", "abc")
+    with pytest.raises(WorkbenchError, match="E-THREADS"):
+        loader.library()
+
+
+@pytest.mark.parametrize("command", ["run", "bench"])
+@pytest.mark.parametrize("option", [("--target", "nonsense"), ("--target", "llvm"), ("--shape", "x=1,3,9,9")])
+def test_a_library_is_for_what_it_was_compiled_for(
+    command: str, option: tuple[str, str], library: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(command, str(library), *option) == 2
+    shown = capsys.readouterr().err
+    assert shown.startswith("E-CLI-MODEL") and option[0] in shown and "compiled already" in shown
+
+
+def test_bench_tells_the_features_that_a_library_uses(
+    library: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It told those of code that would be made now."""
+    monkeypatch.setattr(commands, "read_record", lambda path: {"cpu_features": "sse4.2,ssse3"})
+    assert run("bench", str(library), "--seconds", "0.01", "--json") == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["cpu_features"] == ["sse4.2", "ssse3"] and report["target"] == ""
+
+
+def test_native_code_is_shown_of_the_last_step_alone(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = ("inspect", str(model), "--kernel", "main", "--form", "ll", "--stage")
+    assert run(*shown, "FuseOps") == 2
+    assert "--stage Codegen" in capsys.readouterr().err
+    assert run(*shown, "Codegen") == 0
+    assert "define" in capsys.readouterr().out
+
+
+def test_inputs_of_another_shape_than_the_file_s_are_refused(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Another model than the file's was compiled for them; a session refuses them."""
+    larger = model.with_name("larger.npz")
+    np.savez(larger, x=np.zeros((1, 3, 9, 9), np.float32))
+    assert run("run", str(model), "--input", str(larger)) == 2
+    shown = capsys.readouterr().err
+    assert shown.startswith("E-RUN-SHAPE") and "(1, 3, 9, 9)" in shown and "(1, 3, 7, 7)" in shown
+    assert run("run", str(model), "--input", str(larger), "--shape", "x=1,3,9,9") == 0, "it may be asked for"
+
+
+def test_inputs_say_what_the_file_leaves_open_and_only_that(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    partly = small_model()
+    partly.graph.input[0].type.tensor_type.shape.dim[2].dim_param = "height"
+    model.write_bytes(partly.SerializeToString())
+    inputs = model.with_name("other.npz")
+    np.savez(inputs, x=np.zeros((1, 3, 9, 7), np.float32))
+    assert run("run", str(model), "--input", str(inputs)) == 0
+    np.savez(inputs, x=np.zeros((2, 3, 9, 7), np.float32))
+    capsys.readouterr()
+    assert run("run", str(model), "--input", str(inputs)) == 2
+    shown = capsys.readouterr().err
+    assert shown.startswith("E-RUN-SHAPE") and "(1, 3, height, 7)" in shown and "--shape x=2,3,9,7" in shown
 
 
 def test_inspect_shows_native_code_of_a_kernel(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -199,9 +304,9 @@ def test_a_mistake_is_six_lines_and_status_2(
     assert shown.startswith("E-") and len(shown.rstrip().split("\n")) <= 6 and "Traceback" not in shown
 
 
-def shell(*arguments: str) -> subprocess.CompletedProcess[str]:
+def shell(*arguments: str, module: str = "workbench.driver.cli") -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "workbench.driver.cli", *arguments],
+        [sys.executable, "-m", module, *arguments],
         capture_output=True,
         text=True,
         timeout=60,
@@ -223,6 +328,13 @@ def test_it_runs_as_a_program(model: Path) -> None:
     assert done.returncode == 0 and "y: float32[1, 7]" in done.stdout
     done = shell("run", str(folder / "not.so"))
     assert done.returncode == 2 and done.stderr.startswith("E-LOAD-FORMAT") and "Traceback" not in done.stderr
+
+
+def test_python_runs_it_by_the_package_s_name(model: Path) -> None:
+    done = shell("inspect", str(model), "--stage", "Import", module="workbench")
+    assert done.returncode == 0 and "R.Tensor((1, 3, 7, 7)" in done.stdout, done.stderr
+    done = shell("inspect", str(model.with_name("none.onnx")), module="workbench")
+    assert done.returncode == 2 and done.stderr.startswith("E-") and "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("arguments", [("compile",), ("nothing",), ("bench", "x.onnx", "--threads", "many")])

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from workbench import relay
+from workbench import relay, te
+from workbench.driver.intermediates import outputs
+from workbench.script import tir as T
 
 X = {"x": np.linspace(-1, 1, 8, dtype=np.float32)}
 
@@ -71,3 +73,64 @@ def test_kernels_of_other_names_have_the_same_code() -> None:
     compared = wb.compare(session, edited, inputs, repeat=1)
     assert compared.kernels == (2, 3) and compared.differing_kernels == ("fused_nn_conv2d_clip",)
     assert wb.compare(session, session, inputs, repeat=1).differing_kernels == ()
+
+
+# --- arrays for what a run writes ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def product() -> Any:
+    """A product of matrices, and the same with its multiplication turned into an addition."""
+    a, b = te.placeholder((8, 8), name="A"), te.placeholder((8, 8), name="B")
+    k = te.reduce_axis((0, 8), name="k")
+    c = te.compute((8, 8), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
+    session = wb.open([a, b, c])
+    text = session.tir["main"].script()
+    assert " * " in text
+    return session, session.edit(tir={"main": text.replace(" * ", " + ")})
+
+
+@pytest.mark.parametrize("kind", [np.array, wb.nd.array], ids=["numpy", "NDArray"])
+def test_an_array_given_for_the_output_is_not_compared_with_itself(product: Any, kind: Any) -> None:
+    """Both runs wrote the one array that was given, and a wrong edit was said to make no difference."""
+    inputs = {"A": np.full((8, 8), 0.5, np.float32), "B": np.full((8, 8), 0.25, np.float32)}
+    without = wb.compare(*product, inputs, repeat=1).differences
+    assert without == {"C": 5.0}
+    kept = kind(np.full((8, 8), 9.0, np.float32))
+    assert wb.compare(*product, {**inputs, "C": kept}, repeat=1).differences == without
+    left = kept if kind is np.array else kept.numpy()
+    assert (left == 9.0).all(), "a comparison wrote into the caller's array"
+
+
+def test_what_a_program_reads_and_writes_is_the_same_for_every_run() -> None:
+    """The second session began with what the first had made, and twelve runs were left in the caller's array."""
+
+    @T.prim_func
+    def main(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):  # pyright: ignore
+        for i in range(4):
+            B[i] = B[i] + A[i]
+
+    session = wb.open(main)
+    text = session.tir["main"].script()
+    assert "B[i] + A[i]" in text
+    edited = session.edit(tir={"main": text.replace("B[i] + A[i]", "B[i] + A[i] * T.float32(3)")})
+    given = {"A": np.ones(4, np.float32), "B": np.full(4, 7, np.float32)}
+    assert wb.compare(session, edited, given, repeat=2).differences == {"B": 2.0}
+    assert given["B"].tolist() == [7.0] * 4, "a comparison wrote into the caller's array"
+    assert outputs(session, given, "Codegen")["B"].tolist() == [8.0] * 4
+    assert outputs(session, given, "Codegen")["B"].tolist() == [8.0] * 4, "the second look begins with the first's end"
+    assert given["B"].tolist() == [7.0] * 4, "a look at the outputs wrote into the caller's array"
+
+
+def test_a_check_of_indices_leaves_the_caller_s_arrays_alone() -> None:
+    """`check_numerics` runs the program once before, where indices are checked: into the array that was given."""
+
+    @T.prim_func
+    def main(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):  # pyright: ignore
+        for i in range(4):
+            B[i] = B[i] + A[i]
+
+    given = {"A": np.ones(4, np.float32), "B": np.full(4, 7, np.float32)}
+    with wb.transform.PassContext(config={"tir.instrument_bound_checkers": True}):
+        report = wb.open(main).check_numerics(given)
+    assert report and given["B"].tolist() == [7.0] * 4

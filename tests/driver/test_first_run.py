@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import pickle
 import re
 import signal
@@ -254,6 +255,25 @@ def test_an_end_is_expected(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(WorkbenchError, match="E-EDIT-HARM") as caught:
         session.run({"A": X})
     assert "does not end" in caught.value.found
+
+
+@pytest.mark.parametrize("signalled", [signal.SIGSTOP, signal.SIGKILL], ids=["it sleeps", "it lacks memory"])
+def test_what_the_machine_did_is_no_verdict(signalled: signal.Signals, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trial during which the machine slept made an edit one that "would harm this process" until the kernel's end."""
+    session = edited("T.float32(1.0)", "T.float32(2.0)")
+    call = contained.Contained.call
+
+    def stopped(self: Any, *args: Any) -> Any:
+        self._child.seconds = 0.3
+        os.kill(self._child.pid, signalled)
+        return call(self, *args)
+
+    with monkeypatch.context() as machine:
+        machine.setattr(contained.Contained, "call", stopped)
+        with pytest.raises(WorkbenchError, match="E-EDIT-TRIAL") as caught:
+            session.run({"A": X})
+    assert ("computed for 0.0 s" if signalled == signal.SIGSTOP else "SIGKILL") in caught.value.found
+    np.testing.assert_array_equal(session.run({"A": X})["C"], X + 2)
 
 
 def test_an_honest_edit_is_tried_once(children: list[Any]) -> None:

@@ -162,3 +162,105 @@ def test_what_steps_are_known_by_the_identity_of_lives_as_long_as_they() -> None
     del session, decider
     gc.collect()
     assert alive() is not None and history.plans
+
+
+# --- errors of the moment -------------------------------------------------------------------------------------------
+
+
+def outcome(session: Any) -> str:
+    """The code of the error that a run ends in; "ran" where it does not."""
+    try:
+        session.run(small_inputs())
+    except WorkbenchError as error:
+        return error.code
+    return "ran"
+
+
+def test_a_time_limit_that_is_over_stops_no_later_run() -> None:
+    """The first step that was out of time said so for ever, to runs without a limit and after `reload` as well."""
+    session = wb.open(small_model(31))
+    with wb.time_limit(1e-9):
+        assert outcome(session) == "E-TIME-LIMIT"
+    assert outcome(session.rerun(disabled_pass=["FuseOps"])) == "ran" and outcome(session) == "ran"
+
+
+def test_a_thread_without_a_time_limit_does_not_hear_of_another_s() -> None:
+    inside, go = threading.Event(), threading.Event()
+
+    def run(module: IRModule, context: PassContext) -> IRModule:
+        if not inside.is_set():
+            inside.set()
+            go.wait()
+            raise WorkbenchError("E-TIME-LIMIT", "this takes too long")
+        return module
+
+    session = small_session().rerun(insert={"InferType": Pass(PassInfo("Takes"), run, {})})
+    found: dict[str, Any] = {}
+    limited, other = (
+        threading.Thread(target=lambda name=name: found.update({name: session["Takes"].step.error}))
+        for name in ("limited", "other")
+    )
+    limited.start()
+    inside.wait()
+    other.start()
+    go.set()
+    limited.join()
+    other.join()
+    assert found["limited"].code == "E-TIME-LIMIT"
+    assert found["other"] is None, f"the other thread was answered with {found['other']}"
+
+
+def test_a_limit_that_was_raised_as_told_lets_the_session_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = wb.open(small_model(32))
+    with monkeypatch.context() as lower:
+        lower.setattr(wb.limits, "operands", 3)
+        assert outcome(session) == "E-LIMIT"
+        failed = next(step for step in session.steps if step.error is not None)
+        assert session.step(failed.name) is failed.step, "under the same limits a failed step is not computed again"
+    assert outcome(session) == "ran"
+
+
+@pytest.mark.parametrize("kind", [FileNotFoundError, MemoryError])
+def test_what_the_machine_lacked_is_looked_for_again(kind: type[Exception]) -> None:
+    there = threading.Event()
+
+    def run(module: IRModule, context: PassContext) -> IRModule:
+        if not there.is_set():
+            raise kind("weights.npz")
+        return module
+
+    session = small_session().rerun(insert={"InferType": Pass(PassInfo("Reads"), run, {})})
+    assert outcome(session) == "E-PASS-FAILED"
+    there.set()
+    assert outcome(session) == "ran"
+
+
+def test_a_pass_that_counts_its_runs_may_be_run_again_after_a_failure() -> None:
+    """What a failed run had written into the pass's own list was taken for a change of the pass."""
+    runs: list[int] = []
+
+    def run(module: IRModule, context: PassContext) -> IRModule:
+        runs.append(1)
+        if len(runs) == 1:
+            raise WorkbenchError("E-TIME-LIMIT", "this takes too long")
+        return module
+
+    session = small_session().rerun(insert={"InferType": Pass(PassInfo("Counts"), run, {})})
+    assert outcome(session) == "E-TIME-LIMIT"
+    assert outcome(session) == "ran"
+
+
+def test_reload_tries_again_what_failed() -> None:
+    """What a pass finds wrong stays so; but whoever asks for a reload says that something is another now."""
+    server = threading.Event()
+
+    def run(module: IRModule, context: PassContext) -> IRModule:
+        if not server.is_set():
+            raise ValueError("the server is down")
+        return module
+
+    session = small_session().rerun(insert={"InferType": Pass(PassInfo("Asks"), run, {})})
+    assert outcome(session) == "E-PASS-FAILED"
+    server.set()
+    assert outcome(session) == "E-PASS-FAILED", "an error of the pass itself is found once"
+    assert outcome(session.reload()) == "ran"

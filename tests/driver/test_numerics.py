@@ -195,6 +195,22 @@ def test_the_saved_piece_fails_while_the_bug_is_there(bug: Any, tmp_path: Path) 
     assert path.stat().st_size + path.with_suffix(".npz").stat().st_size < 40_000, "the piece is not small"
 
 
+def test_a_test_is_written_of_the_numbers_that_were_checked(tmp_path: Path) -> None:
+    """A cell that fills its array anew before it asks for the test changed what the test was made of."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        session, inputs, _ = planted(GRAPH[6], monkeypatch)
+        report = session.check_numerics(inputs)
+        first, second = (tmp_path / f"test_{name}.npz" for name in ("first", "second"))
+        report.save_test(first.with_suffix(".py"))
+        for array in inputs.values():
+            array.fill(0)
+        report.save_test(second.with_suffix(".py"))
+    before, after = np.load(first), np.load(second)
+    assert before.files == after.files
+    for name in before.files:
+        np.testing.assert_array_equal(before[name], after[name], err_msg=f"{name} is of the changed inputs")
+
+
 def test_a_saved_piece_calls_the_pass_by_its_name(tmp_path: Path) -> None:
     from workbench.arith.build import multiply
     from workbench.tir.transforms import flatten_buffer

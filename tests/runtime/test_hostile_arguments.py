@@ -14,9 +14,11 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from workbench import relay
+from workbench import relay, te
 from workbench.contrib import graph_executor
 from workbench.core.errors import InternalError, WorkbenchError
+from workbench.tir.interpret import interpret
+from workbench.ui.workbench import Workbench
 
 
 class Liar:
@@ -33,6 +35,11 @@ class Raises:
 
 def misaligned() -> np.ndarray:
     return np.zeros(4 * 8 * 4 + 1, np.uint8)[1:].view(np.float32).reshape(4, 8)
+
+
+def masked() -> Any:
+    """What lies under the mask is no number of the caller's."""
+    return np.ma.masked_array(np.ones((4, 8), np.float32), mask=np.eye(4, 8, dtype=bool))
 
 
 WRONG: dict[str, Callable[[], Any]] = {
@@ -58,6 +65,7 @@ WRONG: dict[str, Callable[[], Any]] = {
     "too_large": lambda: np.broadcast_to(np.float32(1), (1 << 40, 8)),
     "lying_interface": lambda: Liar(data=(8, False), shape=(4, -8)),
     "raises": Raises,
+    "masked": lambda: masked(),
     "class": lambda: np.ndarray,
     "generator": lambda: (x for x in [1.0]),
 }
@@ -120,6 +128,38 @@ def test_wrong_inputs_are_named(way: str, name: str, model: Any) -> None:
     assert not isinstance(error, InternalError)
     assert error.code.startswith("E-RUN-") and "'x'" in error.message, str(error)
     assert error.found
+
+
+def added() -> Any:
+    a, b = (te.placeholder((4, 8), name=name) for name in "AB")
+    return te.create_prim_func([a, b, te.compute((4, 8), lambda i, j: a[i, j] + b[i, j], name="C")])
+
+
+ONES = np.ones((4, 8), np.float32)
+GRAPH = relay.Function([relay.var("x", shape=(4, 8))], relay.const(ONES))
+MASKED: dict[str, Callable[[Any], Any]] = {
+    "a call": lambda given: wb.build(added())["main"](given, ONES, ONES.copy()),
+    "a call that writes it": lambda given: wb.build(added())["main"](ONES, ONES, given),
+    "a session": lambda given: wb.open(added()).run({"A": given, "B": ONES}),
+    "a comparison": lambda given: wb.compare(*[wb.open(added())] * 2, {"A": ONES, "B": ONES, "C": given}),
+    "a check": lambda given: wb.open(added()).check({"A": given, "B": ONES}),
+    "the interpreter of loops": lambda given: interpret(added(), given, ONES, ONES.copy()),
+    "the interpreter of graphs": lambda given: relay.create_executor("debug").evaluate(GRAPH)(given),
+    "nd.array": wb.nd.array,
+    "copyfrom": lambda given: wb.nd.empty((4, 8)).copyfrom(given),
+    "a constant": relay.const,
+    "a screen": lambda given: setattr(Workbench(wb.open(added())), "inputs", {"A": given, "B": ONES}),
+}
+
+
+@pytest.mark.parametrize("way", MASKED)
+def test_what_lies_under_a_mask_is_not_read(way: str) -> None:
+    """Programs ran on what the caller had said to be no number."""
+    with pytest.raises(WorkbenchError, match="E-RUN-MASKED") as caught:
+        MASKED[way](masked())
+    assert "filled" in caught.value.fix and caught.value.found == "4 of 32 elements masked"
+    if way != "a constant":
+        MASKED[way](np.ma.masked_array(ONES.copy()))  # nothing is masked in it
 
 
 @pytest.mark.parametrize("name", RIGHT)

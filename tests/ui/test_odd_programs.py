@@ -52,6 +52,7 @@ class Asked:
         for layer in layers:
             self.ask("graph", layer=layer)
             self.ask("calls", layer=layer)
+            self.ask("tree", layer=layer)
         self.ask("branches.whole", number=0)
         for step in [step["id"] for step in whole["pipeline.open"]["steps"]]:
             self.ask("pipeline.step", step=step)

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, cast
 
+import numpy as np
+
 from .errors import WorkbenchError
 
 
@@ -58,6 +60,18 @@ def whole(given: Any, where: str, code: str, least: int = 0) -> int:
     raise WorkbenchError(
         code, "a whole number is expected here", where=where, found=repr(given)[:80], expected=f"{least} or more"
     )
+
+
+def unmasked(given: Any, what: str = "an array") -> Any:
+    """What was given, unless elements of it are masked: programs know no masks.  Raises `WorkbenchError`."""
+    masks: Any = np.ma
+    if isinstance(given, masks.MaskedArray) and masks.is_masked(given):
+        raise WorkbenchError(
+            "E-RUN-MASKED", f"{what} has masked elements, and programs read what lies under a mask",
+            found=f"{masks.count_masked(given):,} of {given.size:,} elements masked",
+            expected="an array without a mask", fix="say what stands there: array.filled(0)",
+        )  # fmt: skip
+    return given
 
 
 def _is(kind: type, given: Any) -> bool:

@@ -39,6 +39,8 @@ _PHRASES: Final[dict[str, str]] = {
 _OUT_OF_MEMORY: Final = ("out of memory", "bad_alloc", "Cannot allocate memory", "MemoryError")
 _LOOK_SECONDS: Final = 0.25
 """How often we look whether a child that says nothing is there, and how much it printed."""
+_BUSY_PART: Final = 0.1
+"""A child that computed for less than this part of its time did not have the time: the machine slept, or was busy."""
 _SAID_BYTES: Final = 4000
 MOST_BYTES: Final = 1 << 34
 """Of an answer, unless the request says how many."""
@@ -47,14 +49,18 @@ MOST_BYTES: Final = 1 << 34
 class ChildFailure(Exception):
     """There is no answer: `kind` says why, `detail` more exactly.
 
-    `status` is the child's exit status if it ended by itself, `said` the end of what it printed.
+    `status` is the child's exit status if it ended by itself, `said` the end of what it printed.  `of_the_machine`: it
+    hardly computed in its time, or was killed from outside, so that another time there may be an answer.
     """
 
-    def __init__(self, kind: FailureKind, detail: str, status: int | None = None, said: str = "") -> None:
+    def __init__(
+        self, kind: FailureKind, detail: str, status: int | None = None, said: str = "", of_the_machine: bool = False
+    ) -> None:
         self.kind: FailureKind = kind
         self.detail = detail
         self.status = status
         self.said = said
+        self.of_the_machine = of_the_machine
         super().__init__(f"{self.phrase}: {detail}")
 
     @property
@@ -135,12 +141,13 @@ class Child:
         assert process.stdin is not None and process.stdout is not None
         nonce = os.urandom(frames.NONCE)
         deadline = None if self.seconds is None else time.monotonic() + self.seconds
+        computed = _processor_seconds(process.pid)
         source, sink = process.stdout.fileno(), process.stdin.fileno()
         try:
             frames.send(sink, nonce, {**(header or {}), "do": do}, data, partial(self._wait, sink, True, deadline))
             found = frames.receive(source, nonce, most, partial(self._wait, source, False, deadline))
         except TimeoutError:  # (an OSError, so it comes first)
-            raise self._failure("hangs", f"no answer within {self.seconds:g} s; the child was ended") from None
+            raise self._hangs(_processor_seconds(process.pid) - computed) from None
         except frames.FrameError as error:
             raise self._failure("garbled", f"{error}; the child was ended") from None
         except (OSError, EOFError):
@@ -261,13 +268,22 @@ class Child:
             return self._failure("limit", reached, status)
         how = signal.Signals(-status).name if status < 0 else f"exit status {status}"
         told = f"{how}: {said[:200]}" if (said and status >= 0) or "Assert" in said else how
-        return self._failure("crashed", told, status)
+        return self._failure("crashed", told, status, status == -signal.SIGKILL)
 
-    def _failure(self, kind: FailureKind, detail: str, status: int | None = None) -> ChildFailure:
+    def _hangs(self, computed: float) -> ChildFailure:
+        """There was no answer in time, in which the child computed for so many seconds."""
+        assert self.seconds is not None
+        idle = computed < self.seconds * _BUSY_PART
+        told = f", and it computed for {computed:.1f} s of them" if idle else ""
+        return self._failure("hangs", f"no answer within {self.seconds:g} s{told}; the child was ended", None, idle)
+
+    def _failure(
+        self, kind: FailureKind, detail: str, status: int | None = None, of_the_machine: bool = False
+    ) -> ChildFailure:
         """A failure with what was printed; the process is ended."""
         said = self._said()
         self.close()
-        return ChildFailure(kind, detail, status, said)
+        return ChildFailure(kind, detail, status, said, of_the_machine)
 
     def _said(self) -> str:
         """The end of what was printed."""
@@ -336,6 +352,15 @@ def _has_ended(process: subprocess.Popen[bytes]) -> bool:
         return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
     except ChildProcessError:
         return process.poll() is not None
+
+
+def _processor_seconds(pid: int) -> float:
+    """Processor time of a process so far; 0 where the system does not say."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError):
+        return 0.0
 
 
 def environment() -> dict[str, str]:

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from .arguments import unmasked
 from .dtype import DataType
 from .limits import limits
 
@@ -44,7 +45,7 @@ class Tensor:
     @classmethod
     def of(cls, value: Any, dtype: str | None = None) -> Tensor:
         """A tensor of an array-like; the array is copied unless it and the memory it is a view of are read-only."""
-        array = np.asarray(value, DataType(dtype).to_numpy() if dtype is not None else None)
+        array = np.asarray(unmasked(value), DataType(dtype).to_numpy() if dtype is not None else None)
         if not array.flags.c_contiguous or not _is_read_only(array):
             array = np.array(array, order="C", copy=True)
             array.flags.writeable = False

@@ -143,8 +143,10 @@ class _Around:
                 found=f"the code {before}", expected=f"the code {row.code}",
                 fix="take the pass as it is now: s.reload()", kept="the steps before it",
             )  # fmt: skip
-        yield
-        self.contents.note_run(before, made.code_key)
+        try:
+            yield
+        finally:  # also of a run that failed: it may be tried again
+            self.contents.note_run(before, made.code_key)
 
     def _lower(self, row: LowerRow) -> Action:
         parts = [part for one in row.choices for part in (one.at, one.implementation, one.config)]

@@ -32,7 +32,7 @@ from ..codegen.llvm.fitting import require_fitting
 from ..core.arguments import number
 from ..core.child import ChildFailure
 from ..core.errors import WorkbenchError
-from .given_inputs import arranged, given_inputs
+from .given_inputs import arranged, given_inputs, own_copies
 from .narrowing import Narrowed, narrowed, narrowed_below
 from .numerics import piece
 from .numerics.check import Checker
@@ -95,7 +95,7 @@ class BackgroundCheck:
         self.tolerance = number(tolerance, "check(tolerance=...)", "E-NUMERICS-NUMBER", "0.001")
         self.seconds = number(seconds, "check(seconds=...)", "E-NUMERICS-NUMBER", "600", infinite=True)
         root = session.history.step(session.actions, 0).stage.module
-        self.inputs = given_inputs(root, inputs, "check(inputs)")
+        self.inputs = own_copies(given_inputs(root, inputs, "check(inputs)"))
         self.error: WorkbenchError | None = None
         """Why the check as a whole has failed, if it has."""
         self.narrowings: dict[str, Narrowed] = {}

@@ -23,23 +23,31 @@ import typer
 
 from ..core.errors import WorkbenchError, nearest
 from ..core.whole_file import write_arrays
+from ..frontend.onnx.inputs import OpenShapes
 from ..frontend.onnx.model import from_onnx
+from ..runtime.artifact import read_record
+from ..runtime.native.loader import default_threads
 from .given_inputs import random_inputs
 
 ModelPath = Annotated[Path, typer.Argument(help="an ONNX file", metavar="MODEL")]
 AnyModelPath = Annotated[Path, typer.Argument(help="an ONNX file, or a library that `compile` wrote", metavar="MODEL")]
-TargetOption = Annotated[str, typer.Option(help='what to compile for, e.g. "llvm -mcpu=znver4"; default: this machine')]
+TargetOption = Annotated[
+    str | None, typer.Option(help='what to compile for, e.g. "llvm -mcpu=znver4"; default: this machine')
+]
 ShapeOption = Annotated[
     list[str] | None, typer.Option(help="extents of an input, where the file leaves them open: x=1,3,224,224")
 ]
-ThreadsOption = Annotated[int, typer.Option(min=0, help="threads of parallel loops; 0: what this process may use")]
+ThreadsOption = Annotated[
+    int,
+    typer.Option(min=0, help="threads of parallel loops; 0: WORKBENCH_NUM_THREADS, else what this process may use"),
+]
 
 
 def compile(
     model: ModelPath,
     output: Annotated[Path, typer.Option("--output", "-o", help="library to write, NAME.so")],
     shape: ShapeOption = None,
-    target: TargetOption = "llvm",
+    target: TargetOption = None,
 ) -> None:
     """Compile MODEL to one shared library with its weights.
 
@@ -64,19 +72,16 @@ def run(
         Path | None, typer.Option("--output", "--outputs", "-o", help="npz file to write; keys are the outputs' names")
     ] = None,
     shape: ShapeOption = None,
-    target: TargetOption = "llvm",
+    target: TargetOption = None,
     threads: ThreadsOption = 0,
 ) -> None:
     """Run MODEL once and write its outputs.
 
-    An ONNX file is compiled first, for the shapes of the inputs.  Loading a library runs its code: load one only from
-    people you would run a program of.
+    An ONNX file is compiled first; what it leaves open of its inputs' shapes is as in the arrays.  Loading a library
+    runs its code: load one only from people you would run a program of.
     """
     arrays = _read_npz(inputs) if inputs is not None else None
-    shapes = _shapes(shape or [])
-    if arrays is not None:
-        shapes = {**{name: array.shape for name, array in arrays.items()}, **shapes}
-    made = _loaded_or_built(model, shapes, target, threads)
+    made = _loaded_or_built(model, _shapes(shape or []), target, threads, arrays)
     if arrays is None:
         arrays = random_inputs(made.inputs)
         typer.echo("no --input: random numbers are used", err=True)
@@ -90,7 +95,7 @@ def run(
 def bench(
     model: AnyModelPath,
     shape: ShapeOption = None,
-    target: TargetOption = "llvm",
+    target: TargetOption = None,
     threads: ThreadsOption = 0,
     seconds: Annotated[float, typer.Option(min=0.01, max=600, help="how long to measure")] = 2.0,
     against: Annotated[str | None, typer.Option(help="measure this peer too, in turn: onnxruntime")] = None,
@@ -110,7 +115,8 @@ def bench(
     if against is not None:
         runs[against] = _onnxruntime(model, arrays, threads)
     times = measured(runs, seconds)
-    report = {**_machine(target), "model": str(model), "build_seconds": round(built, 3), **_summary(times["workbench"])}
+    report = {**_machine(model, target), "model": str(model), "build_seconds": round(built, 3)}
+    report |= _summary(times["workbench"])
     if against is not None:
         report[against] = _summary(times[against])
         report["ratio"] = round(report["median_ms"] / report[against]["median_ms"], 3)
@@ -143,6 +149,7 @@ def inspect(
         _shapes(shape or []), lambda given: open_session(str(model), shape=given or None, target=target)
     )
     if form != "script":
+        _require_last(session, stage, form)
         typer.echo(_native_text(session, kernel, form))
     elif stage is not None or kernel is not None:
         if stage is not None and (error := session[stage].error) is not None:
@@ -154,6 +161,15 @@ def inspect(
 
 
 _FORMS = ("ll", "ll-opt", "asm", "origins", "llvm-passes")
+
+
+def _require_last(session: Any, stage: str | None, form: str) -> None:
+    """Native code is that of the last step: of another there is none."""
+    if form in _FORMS and stage is not None and session[stage].name != session.labels[-1]:
+        raise WorkbenchError(
+            "E-CLI-FORM", f"{form} is of native code, which there is after the last step alone",
+            found=f"--stage {stage}", expected=f"--stage {session.labels[-1]}, or none", fix="--form script",
+        )  # fmt: skip
 
 
 def _native_text(session: Any, kernel: str | None, form: str) -> str:
@@ -237,12 +253,39 @@ def _refuse_library(path: Path) -> None:
         )
 
 
-def _built(path: Path, shapes: Mapping[str, Sequence[int]], target: str) -> Any:
+def _built(path: Path, shapes: Mapping[str, Sequence[int]], target: str | None) -> Any:
     """The compiled model of an ONNX file."""
     from .build import build_model
 
     module, params = _with_shapes(shapes, lambda given: from_onnx(str(path), shape=dict(given) or None))
-    return build_model(module, target, params=params)
+    return build_model(module, target or "llvm", params=params)
+
+
+def _built_for(
+    path: Path, shapes: Mapping[str, Sequence[int]], target: str | None, arrays: Mapping[str, np.ndarray]
+) -> Any:
+    """The same for arrays: they say what the file and `shapes` leave open, and only that."""
+    try:
+        return _built(path, shapes, target)
+    except OpenShapes as error:
+        found = {name: _fitting(name, said, arrays[name]) for name, said in error.stated.items() if name in arrays}
+        if not found:
+            raise
+    return _built(path, {**found, **shapes}, target)
+
+
+def _fitting(name: str, stated: Sequence[Any] | None, array: np.ndarray) -> tuple[int, ...]:
+    """An array's shape, where it is one of those that the file allows."""
+    said = array.shape if stated is None else stated
+    if len(said) != array.ndim or any(
+        isinstance(extent, int) and extent != own for extent, own in zip(said, array.shape, strict=True)
+    ):
+        wanted = ", ".join("?" if extent is None else str(extent) for extent in said)
+        raise WorkbenchError(
+            "E-RUN-SHAPE", f"input {name!r} has the wrong shape", found=str(array.shape), expected=f"({wanted})",
+            fix=f"another shape than the file's is asked for by --shape {name}={','.join(map(str, array.shape))}",
+        )  # fmt: skip
+    return array.shape
 
 
 def _with_shapes(shapes: Mapping[str, Any], use: Callable[[Mapping[str, Any]], Any]) -> Any:
@@ -258,14 +301,28 @@ def _with_shapes(shapes: Mapping[str, Any], use: Callable[[Mapping[str, Any]], A
         raise
 
 
-def _loaded_or_built(path: Path, shapes: Mapping[str, Sequence[int]], target: str, threads: int) -> Any:
+def _loaded_or_built(
+    path: Path,
+    shapes: Mapping[str, Sequence[int]],
+    target: str | None,
+    threads: int,
+    arrays: Mapping[str, np.ndarray] | None = None,
+) -> Any:
+    """A library as it is, or an ONNX file compiled: for `arrays`, where there are some."""
     from ..runtime.model import CompiledModel
     from ..runtime.module import load_module
     from ..runtime.threads import set_num_threads
 
     set_num_threads(threads)
     if not _is_library(path):
-        return _built(path, shapes, target)
+        return _built_for(path, shapes, target, arrays or {})
+    given = [name for name, value in (("--target", target), ("--shape", shapes)) if value]
+    if given:
+        raise WorkbenchError(
+            "E-CLI-MODEL", f"{path.name} is compiled already, for the target and the shapes that it has",
+            found=" and ".join(given), expected="a library by itself",
+            fix=f"leave out {' and '.join(given)}, or compile the ONNX file anew",
+        )  # fmt: skip
     loaded = load_module(path)
     if not isinstance(loaded, CompiledModel):
         raise WorkbenchError(
@@ -343,14 +400,18 @@ def _summary(times: Sequence[float]) -> dict[str, Any]:
     }
 
 
-def _machine(target: str) -> dict[str, Any]:
+def _machine(path: Path, target: str | None) -> dict[str, Any]:
+    """What the code is for: a library says itself which features it uses, and not for which processor it was made."""
     from ..codegen.llvm import machine
     from ..runtime.threads import num_threads
     from ..target.target import Target
 
-    cpu, _ = machine.processor_of(Target(target))
-    features = machine.needed_features(Target(target)).split(",")
-    return {"target": target, "processor": cpu, "cpu_features": features, "threads": num_threads()}
+    if _is_library(path):
+        said, cpu, features = "", machine.host_processor()[0], str(read_record(path).get("cpu_features") or "")
+    else:
+        said = target or "llvm"
+        cpu, features = machine.processor_of(Target(said))[0], machine.needed_features(Target(said))
+    return {"target": said, "processor": cpu, "cpu_features": features.split(","), "threads": num_threads()}
 
 
 def _onnxruntime(path: Path, arrays: Mapping[str, np.ndarray], threads: int) -> Callable[[], Any]:
@@ -361,10 +422,8 @@ def _onnxruntime(path: Path, arrays: Mapping[str, np.ndarray], threads: int) -> 
         raise WorkbenchError("E-BENCH-PEER", "onnxruntime is not installed", fix="pip install onnxruntime")
     import onnxruntime
 
-    from ..core.host import usable_threads
-
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads or usable_threads()
+    options.intra_op_num_threads = threads or default_threads()
     options.log_severity_level = 3
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # it would take our turns' processors
     session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])

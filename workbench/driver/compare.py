@@ -15,6 +15,7 @@ from ..core.equal import fingerprint
 from ..core.errors import WorkbenchError
 from .branches import shared_steps
 from .difference import Difference, branch_difference
+from .native import with_own_outputs
 from .plan import CompilePlan
 from .rebase import renamed
 from .session import Session
@@ -87,6 +88,7 @@ def compare(
 ) -> Comparison:
     """Run both sessions on `inputs` in turn and put the results side by side.
 
+    Every run gets copies of the arrays that it writes: none sees what another made, and the caller's stay as they are.
     Raises `WorkbenchError` when they do not give the same outputs by name and shape.
     """
     _require_sessions(one, other)
@@ -98,13 +100,14 @@ def compare(
             "E-COMPARE-ARGUMENT", "the sessions have two names", where="compare(names=...)", found=repr(names)[:80],
             expected='("before", "after")',
         )  # fmt: skip
-    first, second = one.run(inputs), other.run(inputs)
+    first, second = (session.run(with_own_outputs(session.build(), inputs)) for session in (one, other))
     times: tuple[list[float], list[float]] = ([], [])
     both = ((one, times[0]), (other, times[1]))
     for number in range(repeat):
         for session, spent in both if number % 2 == 0 else both[::-1]:  # who runs second finds other caches
+            own = with_own_outputs(session.build(), inputs)
             started = time.perf_counter()
-            session.run(inputs)
+            session.run(own)
             spent.append((time.perf_counter() - started) * 1000)
     shared = shared_steps(one.actions, other.actions)
     return Comparison(

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..codegen.backend import building_for
-from ..core.arguments import by_name
+from ..core.arguments import by_name, unmasked
 from ..core.errors import WorkbenchError, nearest
 from ..core.module import IRModule
 from ..relay.build_module import bind_params_by_name, params_by_name
@@ -90,7 +90,7 @@ def _arguments(names: list[str], args: tuple[Any, ...], kwargs: Mapping[str, Any
             fix=nearest(unknown, names) if unknown and unknown not in names else "",
         )
     values = [*args, *(kwargs[name] for name in names[len(args) :])]
-    return [value.numpy() if hasattr(value, "numpy") else np.asarray(value) for value in values]
+    return [value.numpy() if hasattr(value, "numpy") else np.asarray(unmasked(value)) for value in values]
 
 
 def _answer(value: Any) -> Any:

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..arith.nodes import Var
-from ..core.arguments import by_name
+from ..core.arguments import by_name, unmasked
 from ..core.errors import WorkbenchError, nearest
 from ..core.module import IRModule
 from ..lower.entry import input_names
@@ -47,10 +47,15 @@ def given_inputs(module: IRModule, inputs: Any, where: str) -> dict[str, np.ndar
     specs, optional = _inputs_of(module)
     require_names(given, specs, optional)
     return {
-        name: conform(spec, given[name]) if spec is not None else np.asarray(given[name])
+        name: conform(spec, given[name]) if spec is not None else np.asarray(unmasked(given[name]))
         for name, spec in specs.items()
         if name in given
     }
+
+
+def own_copies(given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Copies, for whoever reads them after the caller has gone on: cells fill their arrays anew."""
+    return {name: array.copy() for name, array in given.items()}
 
 
 def _inputs_of(module: IRModule) -> tuple[dict[str, TensorSpec | None], set[str]]:

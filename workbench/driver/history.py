@@ -18,6 +18,7 @@ from weakref import WeakSet
 
 from ..core import origin, progress, reliance, rewrite
 from ..core.errors import WorkbenchError
+from ..core.limits import limits
 from ..core.module import HeldModule
 from ..core.node import traced_in
 from ..lower.entry import Lowered
@@ -150,6 +151,17 @@ _OF_THIS_PROCESS: Final = ("pass", "lower", "schedule", "codegen")
 """Kinds of actions whose programs are made by code of this process; what others bring in may be a stranger's."""
 
 
+_PASSING_CODES: Final = ("E-TIME-LIMIT", "E-TIR-MEMORY")
+_UNDER: Final = "limits"
+"""In a failed step's memo: the limits under which it failed."""
+
+
+def _passes_away(error: WorkbenchError) -> bool:
+    """Whether an error is of the moment: of the caller's time, of this machine's memory and files, not of the step."""
+    of_the_machine = isinstance(error.__cause__, (MemoryError, OSError))
+    return isinstance(error, OfTheMoment) or error.code in _PASSING_CODES or of_the_machine
+
+
 class Watcher(Protocol):
     """What is told of branches that are made, as long as it is held by others."""
 
@@ -239,7 +251,9 @@ class History:
     def _known(self, identity: str, previous: Step | None, now: reliance.Now) -> Step | None:
         """The step if it has been computed on `previous`, and would be the same again."""
         step = self._steps.get(identity)
-        return step if step is not None and step.previous is previous and step.relied.holds(now) else None
+        if step is None or step.previous is not previous or not step.relied.holds(now):
+            return None
+        return step if step.error is None or step.memo[_UNDER] == str(limits) else None
 
     def _computed(self, identity: str, label: str, action: Action, previous: Step | None, now: reliance.Now) -> Step:
         """The step, computed by one thread; others that want it wait."""
@@ -248,12 +262,20 @@ class History:
         with running:
             known = self._known(identity, previous, now)
             if known is None:
+                under = str(limits)
                 known = self._run(identity, label, action, previous)
-                if not isinstance(known.error, OfTheMoment):
+                if known.error is None or not _passes_away(known.error):
+                    known.memo[_UNDER] = under
                     self._steps[identity] = known
         with self._lock:
             self._running.pop(identity, None)
         return known
+
+    def forget_failures(self) -> None:
+        """Have steps that failed computed anew: what they read from files or from the machine may be another by now."""
+        for identity, step in list(self._steps.items()):
+            if step.error is not None:
+                self._steps.pop(identity, None)
 
     def peek(self, actions: Sequence[Action], index: int) -> Step | None:
         """The step if it has been computed already."""

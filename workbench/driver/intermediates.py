@@ -24,6 +24,7 @@ from ..relay.ir import expr as r
 from ..relay.ir.brief import brief
 from . import pipeline
 from .given_inputs import arranged, given_inputs
+from .native import with_own_outputs
 from .numerics.compare import Gap, compare
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def outputs(session: Session, inputs: Mapping[str, Any], step: str) -> dict[str,
     """The model's outputs after a step, by name: graphs are interpreted, native code is run."""
     _require(step, runnable_steps(session), "can be run as a whole")
     if step not in graph_steps(session):
-        return session.run(inputs)
+        return session.run(with_own_outputs(session.build(), inputs))
     module = session.step(step).stage.module
     given = given_inputs(module, inputs, "outputs(inputs)")
     arrays = _flat(interpret(module, *arranged(module, given)))

@@ -18,6 +18,7 @@ from ..core.transform import PASSES
 from ..lower.entry import Lowered
 from ..runtime.model import CompiledModel, KernelCall, TensorSpec, conform, output_values
 from ..runtime.module import Module
+from ..runtime.ndarray import numpy_of
 from ..target.target import Target
 from ..tir.nodes import Buffer, PrimFunc
 from .given_inputs import require_names
@@ -118,6 +119,11 @@ class CompiledFunctions:
         returned = {} if answer is None else {"return": np.asarray(answer)}  # no parameter can have this name
         return {**{key: value for key, value in arguments.items() if key in written}, **returned}
 
+    def with_own_outputs(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """The inputs with copies of those that a run writes: each run then begins with what the caller gave."""
+        written = self.program[self.entry].attrs.get("written", ())
+        return {name: _copied(value) if name in written else value for name, value in inputs.items()}
+
     def run_arrays(self, arrays: Sequence[Any]) -> list[Any]:
         """Outputs in order, from the inputs in order."""
         function = self.program[self.entry]
@@ -130,6 +136,19 @@ class CompiledFunctions:
 
     def export_library(self, file_name: str) -> None:
         self.module.export_library(file_name)
+
+
+def with_own_outputs(compiled: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Inputs for one run that leaves the caller's arrays as they are; a model writes none of its inputs."""
+    given = by_name(inputs, "run(inputs)", "E-RUN-INPUT", '{"x": array, ...}')
+    return compiled.with_own_outputs(given) if isinstance(compiled, CompiledFunctions) else given
+
+
+def _copied(value: Any) -> Any:
+    """A copy of what holds an array; other things, which a run refuses, as they are."""
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    return numpy_of(value).copy() if hasattr(value, "__dlpack__") else value
 
 
 def _passed(function: PrimFunc) -> tuple[Any, ...]:

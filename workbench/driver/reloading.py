@@ -1,6 +1,8 @@
 """A session with what users have defined by now: its program's operators, and what it was saved with elsewhere.
 
     session = of_now(session)      # the very same where neither can differ; else one with a history of its own
+
+Steps that failed are not taken for known: they are computed again when they are asked for.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 def of_now(session: Session) -> Session:
     """See the module's header.  Raises `WorkbenchError` where an operator of now does not fit the program."""
+    session.history.forget_failures()
     imported, program = session.step(0), session.plan.program
     before = imported.stage.module
     changed = with_operators_of_now(before)

@@ -177,6 +177,8 @@ class _Trial:
         answer = self._child.call(form, self._name, given, outputs, {place: str(place) for place, _, _ in outputs})
         if answer.error is None:
             return ""
+        if answer.of_the_machine:
+            raise _untried(answer.error.message)
         if answer.failure != "error":
             return f"it {'does not end' if answer.failure == 'hangs' else 'crashes'}: {answer.error.message}"
         if answer.error.code not in _HARMS:
@@ -187,9 +189,14 @@ class _Trial:
 
 def _ended(failure: ChildFailure, when: str) -> str:
     """What a child that is gone tells of the function.  Raises `WorkbenchError` where it tells nothing."""
-    if failure.kind in _ENDED:
+    if failure.kind in _ENDED and not failure.of_the_machine:
         return f"the process that it is tried in {failure.phrase} {when}: {failure.detail}"
-    raise WorkbenchError(
-        "E-EDIT-TRIAL", "a kernel that was changed by hand is tried in a process of its own first, and there is none",
-        found=failure.detail, fix="try again; s.without(...) takes the edit out", kept="the session as it is",
+    raise _untried(failure.detail)
+
+
+def _untried(found: str) -> WorkbenchError:
+    """The machine's fault, not the function's: there was no process, or no time for it."""
+    return WorkbenchError(
+        "E-EDIT-TRIAL", "a kernel that was changed by hand is tried in a process of its own first, which could not be",
+        found=found, fix="try again; s.without(...) takes the edit out", kept="the session as it is",
     )  # fmt: skip

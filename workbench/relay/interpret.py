@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.arguments import unmasked
 from ..core.dtype import DataType
 from ..core.errors import WorkbenchError, nearest
 from ..core.module import IRModule
@@ -174,7 +175,7 @@ def as_value(value: Any) -> Any:
     if isinstance(value, (Closure, Cell, AdtValue)) or callable(value):
         return value
     numpy = getattr(value, "numpy", None)
-    return np.asarray(numpy() if callable(numpy) else value)
+    return np.asarray(numpy() if callable(numpy) else unmasked(value))
 
 
 class Interpreter:

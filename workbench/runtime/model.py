@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.arguments import by_name
+from ..core.arguments import by_name, unmasked
 from ..core.dtype import DataType
 from ..core.errors import WorkbenchError, nearest
 from .dlpack import tensor_of
@@ -230,6 +230,7 @@ def conform(spec: TensorSpec, value: Any) -> np.ndarray:
     Strided and foreign-endian arrays are copied; a dtype is converted when no value can change (int32 to int64, lists).
     Raises `WorkbenchError` (E-RUN-DTYPE, E-RUN-SHAPE) naming the input.
     """
+    unmasked(value, f"input {spec.name!r}")
     try:
         given = numpy_of(value)
     except Exception as error:  # what objects of others raise when they are asked for an array

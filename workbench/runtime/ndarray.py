@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.arguments import unmasked
 from ..core.dtype import DataType
 from ..core.errors import WorkbenchError
 from .devices import Device, cpu, device, require_cpu
@@ -73,7 +74,7 @@ class NDArray:
 
         Into bfloat16, uint16 goes as the bits that it holds, since NumPy has no bfloat16 of its own (classic API).
         """
-        values = _as_bits(source._array if isinstance(source, NDArray) else np.asarray(source), self.dtype)
+        values = _as_bits(numpy_of(source), self.dtype)
         if values.shape != self.shape:
             raise WorkbenchError(
                 "E-ARRAY-SHAPE", "the shapes differ", found=str(values.shape), expected=str(self.shape)
@@ -135,7 +136,7 @@ def array(source: Any, device: Device | None = None, mem_scope: str | None = Non
     """A copy of an array-like as an NDArray; lists of floats become float32, as in the classic API."""
     if isinstance(source, NDArray):
         return NDArray(source.numpy(), device)
-    given = np.asarray(source)
+    given = np.asarray(unmasked(source))
     if not isinstance(source, np.ndarray) and given.dtype == np.float64 and not isinstance(source, np.generic):
         given = given.astype(np.float32)
     if given.dtype.kind in "OSUM" or not given.dtype.isnative:
@@ -156,7 +157,7 @@ def from_dlpack(source: Any) -> NDArray:
 
 def numpy_of(value: Any) -> np.ndarray:
     """The NumPy array behind an NDArray (shared), or of any array-like."""
-    return value._array if isinstance(value, NDArray) else np.asarray(value)
+    return value._array if isinstance(value, NDArray) else np.asarray(unmasked(value))
 
 
 __all__ = ["NDArray", "array", "cpu", "device", "empty", "from_dlpack", "numpy_of"]

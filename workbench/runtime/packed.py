@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..core.arguments import unmasked
 from ..core.errors import WorkbenchError, nearest
 from . import builtin
 from .dlpack import PLAIN_KINDS, tensor_of
@@ -34,6 +35,9 @@ class PackedFunc:
         self.name = name
 
     def __call__(self, *args: Any) -> Any:
+        if np.ma.MaskedArray in map(type, args):
+            for position, argument in enumerate(args):
+                unmasked(argument, f"{self.name}: argument {position}")
         try:
             return self._function(*args)
         except KeyboardInterrupt:

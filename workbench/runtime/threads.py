@@ -6,10 +6,9 @@ The pool starts with what this process may use (affinity, cgroup quota; ``WORKBE
 from __future__ import annotations
 
 from ..core.errors import require
-from ..core.host import usable_threads
 from ..core.limits import limits
 from ..core.time_limit import check_time, seconds_left
-from .native.loader import library
+from .native.loader import MOST_THREADS, default_threads, library
 
 
 def num_threads() -> int:
@@ -19,11 +18,12 @@ def num_threads() -> int:
 
 
 def set_num_threads(count: int) -> None:
-    """Use `count` threads from the next parallel loop on (0: what the process may use)."""
-    require(isinstance(count, int) and 0 <= count <= 256, "E-THREADS", "threads are 0 to 256", found=repr(count))
+    """Use `count` threads from the next parallel loop on (0: as many as the pool started with)."""
+    fits = isinstance(count, int) and 0 <= count <= MOST_THREADS
+    require(fits, "E-THREADS", f"threads are 0 to {MOST_THREADS}", found=repr(count))
     runtime = library()
     if runtime is not None:
-        runtime.set_num_threads(count or usable_threads())
+        runtime.set_num_threads(count or default_threads())
 
 
 def limit_run() -> None:

@@ -418,6 +418,17 @@ def _whole(name: str, raw: Any) -> int:
     return value
 
 
+def target_of_function(attrs: Mapping[str, Any]) -> Target | None:
+    """The attribute "target" of a function.  Raises `WorkbenchError` (E-TARGET-ATTRIBUTE) for what is no target."""
+    said = attrs.get("target")
+    if said is not None and not isinstance(said, Target):
+        raise WorkbenchError(
+            "E-TARGET-ATTRIBUTE", "the attribute 'target' of a function is a target", found=repr(said)[:80],
+            expected='T.target("llvm") in a script, Target("llvm") in Python', fix="write it so, or leave it out",
+        )  # fmt: skip
+    return said
+
+
 def as_target(target: Any) -> Target:
     """A target given as text or value; without one the ambient target, else the host."""
     return Target(target) if target is not None else Target.current() or Target("llvm")

@@ -22,6 +22,7 @@ from ..arith import nodes as n
 from ..arith.build import const
 from ..arith.intrinsics import ADDRESSES
 from ..core import reliance
+from ..core.arguments import unmasked
 from ..core.errors import WorkbenchError, nearest
 from ..core.limits import limits
 from ..core.module import IRModule
@@ -282,6 +283,7 @@ class _Arguments:
     def _array(self, parameter: t.Buffer, argument: Any) -> np.ndarray:
         if not _is_array(argument):
             raise self._error(f"{parameter.name} is an array", type(argument).__name__, "a NumPy array", parameter)
+        unmasked(argument, f"parameter {parameter.name}")
         if argument.dtype != parameter.dtype.to_numpy():
             raise self._error(
                 f"{parameter.name} holds {parameter.dtype}", str(argument.dtype), str(parameter.dtype), parameter

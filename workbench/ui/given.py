@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.core.arguments import by_name
+from workbench.core.arguments import by_name, unmasked
 from workbench.core.errors import WorkbenchError
 
 
@@ -55,7 +55,7 @@ class RunInputs:
 
 
 def _frozen(name: str, value: Any) -> np.ndarray:
-    numpy = getattr(value, "numpy", None)
+    numpy = getattr(unmasked(value, f"input {name!r}"), "numpy", None)
     try:
         array = np.array(numpy() if callable(numpy) else value, order="C")
     except (TypeError, ValueError, RuntimeError):  # lists that are no array; a tensor of torch that wants gradients

@@ -290,7 +290,7 @@ class LayersModel:
 
     def tree(self, layer: str, step: str = "") -> TreeView:
         """The same graph in words."""
-        label = step or self._graph_step(layer)
+        label = self._label(layer, step)
         linked = self._lowered()
         classes = self.session.provenance.links.of_graph(label) if linked else {}
         return graph_tree(self._relay_step(label), classes, linked)
@@ -318,7 +318,7 @@ class LayersModel:
 
     def call(self, layer: str, step: str, place: str, number: int) -> r.Call:
         """A call of a graph, as `calls` numbers them.  Raises `WorkbenchError` where there is none."""
-        main = self._relay_step(step or self._graph_step(layer)).stage.module["main"]
+        main = self._relay_step(step or self._label(layer, step)).stage.module["main"]
         return call_at(main, place, number)
 
     def _relay_step(self, label: str) -> Step:

@@ -56,6 +56,8 @@ class Answer:
     failure: str = ""
     """Empty, "error" (the code reported one), "hangs", or "crashed" for whatever else ended the child."""
     error: WorkbenchError | None = None
+    of_the_machine: bool = False
+    """Whether the failure says nothing of the code (`ChildFailure.of_the_machine`)."""
     returned: Any = None
     """The number that the function answers by ``T.ret``, if any."""
 
@@ -139,7 +141,8 @@ class Contained:
             answer = self._child.ask("call", header)
         except ChildFailure as failure:
             error = WorkbenchError("E-NUMERICS-CRASH", failure.detail, where=f"function {function}")
-            return Answer([], "hangs" if failure.kind == "hangs" else "crashed", error)
+            kind = "hangs" if failure.kind == "hangs" else "crashed"
+            return Answer([], kind, error, failure.of_the_machine)
         except WorkbenchError as error:
             return Answer([], "error", error)
         made = [

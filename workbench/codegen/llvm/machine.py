@@ -151,7 +151,8 @@ def _judged(triple: str, cpu: str, features: str, abi: str, lanes: int, level: i
     told = next((line for line in said.splitlines() if any(words in line for words in _REFUSALS)), "")
     if told:
         return shorten(told, 200)
-    if failure is not None and failure.kind in ("absent", "fault"):  # nothing is known of the processor then
+    untried = failure is not None and (failure.kind in ("absent", "fault") or failure.of_the_machine)
+    if failure is not None and untried:  # nothing is known of the processor then
         raise WorkbenchError("E-CODEGEN-TRIAL", "the processor could not be tried in a process", found=failure.detail)
     if failure is not None:
         return f"LLVM {failure.phrase} when it was tried: {failure.detail}"

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.arguments import unmasked
 from ...core.child import ChildFailure
 from ...core.errors import WorkbenchError
 from ...core.module import IRModule
@@ -107,7 +108,7 @@ class ContainedFunction(PackedFunc):
 def _value(value: Any, parameter: Parameter) -> Any:
     if parameter.shape is None:
         return float(value) if parameter.dtype.is_float else int(value)
-    array = value if isinstance(value, np.ndarray) else _shared(value)
+    array = unmasked(value) if isinstance(value, np.ndarray) else _shared(value)
     fixed = [extent if isinstance(extent, int) else None for extent in parameter.shape]
     fits = array.ndim == len(fixed) and all(
         want is None or want == have for want, have in zip(fixed, array.shape, strict=True)

@@ -26,7 +26,8 @@ from ...core.host import give_back_memory
 from ...core.module import IRModule
 from ...core.pass_context import INDEX_CODE
 from ...lower.entry import input_names
-from ..given_inputs import arranged, entry_name, given_inputs
+from ..given_inputs import arranged, entry_name, given_inputs, own_copies
+from ..native import with_own_outputs
 from . import piece
 from .blame import Culprit, culprit, interpreted_check, reason
 from .compare import Gap, WrongTensor, compare
@@ -55,15 +56,13 @@ class Checker:
     def __init__(
         self, session: Session, inputs: Mapping[str, Any], tolerance: float, seconds: float, child: Contained
     ) -> None:
-        self.session = session
-        self.tolerance = tolerance
-        self.child = child
+        self.session, self.tolerance, self.child = session, tolerance, child
         self.deadline = time.monotonic() + seconds
         self.memory = Memory()
         self.labels = session.labels
         self.root = session.step(0).stage.module
         self.notes: list[str] = []
-        self.given = self._given(inputs)
+        self.given = own_copies(self._given(inputs))
         self.arrays = list(self.given.values())
         """In the order of the imported program's parameters."""
         self._entry_error: WorkbenchError | None = None
@@ -453,7 +452,7 @@ def _require_indices(session: Session, inputs: Mapping[str, Any]) -> None:
     """What is wrong with the inputs is no step's fault."""
     if session.plan.settings.context().checks_bounds:
         try:
-            session.run(inputs)
+            session.run(with_own_outputs(session.build(), inputs))
         except WorkbenchError as error:
             if error.code == INDEX_CODE:
                 raise

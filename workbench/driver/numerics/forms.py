@@ -13,6 +13,7 @@ from ...arith import nodes as n
 from ...core.module import IRModule
 from ...core.node import pre_order, rewrite
 from ...core.transform import PASSES, PassContext
+from ...target.target import target_of_function
 from ...tir import nodes as t
 from ...tir.transforms.fast_functions import EXACT
 from ...tir.transforms.intrinsic_rules import RULES
@@ -54,7 +55,7 @@ def flat_form(module: IRModule, checked: bool) -> IRModule:
 
 def lacks_lowering(function: t.PrimFunc) -> bool:
     """Whether code generation needs `INTRINSICS` first: fast functions, rules of a user's, float8 and float4."""
-    target = function.attrs.get("target")
+    target = target_of_function(function.attrs)
     ruled = RULES.has(str(target.kind) if target is not None else "llvm")
     return any(
         isinstance(node, n.PrimExpr)

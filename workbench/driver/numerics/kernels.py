@@ -18,6 +18,7 @@ from ...core.equal import fingerprint
 from ...core.errors import WorkbenchError
 from ...core.host import give_back_memory
 from ...core.module import IRModule
+from ...target.target import Target, target_of_function
 from ...tir import nodes as t
 from .compare import Gap, compare_all
 from .entry import EntryMachine
@@ -71,7 +72,7 @@ class KernelChecker:
                 known = self._known[key]
                 return KernelCheck(kernel, "same" if known.verdict == "right" else known.verdict, known.gap, known.note)
             module, level = for_one_run(IRModule({kernel: form}))
-            unit = unit_of(module, function.attrs["target"], level)
+            unit = unit_of(module, target_of_function(function.attrs) or Target("llvm"), level)
         except WorkbenchError as error:
             return KernelCheck(kernel, "failed", note=brief(error))
         made = self.run(kernel, f"{self.prefix}{kernel}/{key[1]}", unit)

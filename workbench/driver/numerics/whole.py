@@ -14,7 +14,7 @@ from ...core.child import ChildFailure
 from ...core.errors import WorkbenchError
 from ...core.module import IRModule
 from ...lower.entry import Lowered
-from ...target.target import Target
+from ...target.target import Target, target_of_function
 from ...tir import nodes as t
 from ...tir.interpret import interpret, interpreted_bytes
 from ...tir.transforms.flatten_buffer import written_names
@@ -62,7 +62,11 @@ def run_entry(child: Contained, unit: Unit, lowered: Lowered, arrays: Sequence[n
 
 def entry_unit(module: IRModule) -> Unit:
     """The whole module as it stands, in the least form that compiles."""
-    return unit_of(flat_form(module, checked=False), module["main"].attrs["target"], optimise=1)
+    return unit_of(flat_form(module, checked=False), _target(module["main"]), optimise=1)
+
+
+def _target(function: t.PrimFunc) -> Target:
+    return target_of_function(function.attrs) or Target("llvm")
 
 
 # --- loop functions that were opened as such ------------------------------------------------------------------------
@@ -87,7 +91,7 @@ def run_function(
     if unit is None and not is_flat(function) and not too_large(*module.functions.values()):
         return _interpreted(module, function, given)
     form, level = (module, 0) if unit is not None else for_one_run(flat_form(module, checked=True))
-    made = unit or unit_of(form, function.attrs.get("target", Target("llvm")), level)
+    made = unit or unit_of(form, _target(function), level)
     parameters = packed_parameters(form[name])
     shapes = _shapes(parameters, given)
     order = [parameter.name for parameter in form[name].params][: len(parameters)]

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...core import origin, progress
+from ...core.arguments import unmasked
 from ...core.errors import InternalError, WorkbenchError, shorten
 from ...core.limits import FoldBudget, limits
 from ...core.origin import ImportedFrom
@@ -70,7 +71,7 @@ class Importer:
         """Convert the whole graph: its input variables and output expressions."""
         graph = self.record.graph
         known.check({claim.name for claim in graph.inputs}, self.name)
-        given = {name: Tensor.of(np.asarray(value)) for name, value in known.fixed.items()}
+        given = {name: Tensor.of(value) for name, value in known.fixed.items()}
         free = [claim for claim in graph.inputs if claim.name not in graph.initializers or claim.name in known.assumed]
         shape = {**{name: np.shape(value) for name, value in known.assumed.items()}, **(shape or {})}
         types = input_types([claim for claim in free if claim.name not in given], shape, dtype, self.name, self.note)
@@ -98,7 +99,7 @@ class Importer:
 
     def _assumed(self, variable: Var, value: Any, kind: TensorType) -> Expr:
         """The constant that stands for an input while converting; the guard that says so is kept."""
-        array = np.asarray(value)
+        array = np.asarray(unmasked(value, f"the value assumed for {variable.name_hint!r}"))
         if array.shape != kind.concrete_shape or not np.can_cast(array.dtype, kind.dtype.to_numpy(), "same_kind"):
             raise WorkbenchError(
                 "E-ONNX-INPUT",

@@ -40,6 +40,12 @@ class Known:
                     )
 
 
+class OpenShapes(WorkbenchError):
+    """Extents that the file leaves open and the caller did not say; `stated` is what it says of those inputs."""
+
+    stated: Mapping[str, tuple[int | str | None, ...] | None]
+
+
 def input_types(
     claims: Sequence[ValueClaim],
     shape: Mapping[str, Any] | None,
@@ -136,13 +142,13 @@ def _dtype(claim: ValueClaim, dtype: Any) -> DataType:
     return claim.dtype or DataType(dtype)
 
 
-def _open_error(claims: Sequence[ValueClaim], name: str) -> WorkbenchError:
+def _open_error(claims: Sequence[ValueClaim], name: str) -> OpenShapes:
     listed = ", ".join(f"{shorten(claim.name, 40)}: {claim.shape_text}" for claim in claims[:8])
     named = sorted({extent for claim in claims for extent in claim.shape or () if isinstance(extent, str)})
     ones = {claim.name: tuple(at if isinstance(at, int) else 1 for at in claim.shape or ()) for claim in claims}
     example = ", ".join(f"{shorten(name, 40)!r}: {shape}" for name, shape in list(ones.items())[:4])
     by_name = f"; or by name: {dict.fromkeys(named[:4], 1)}" if named else ""
-    return WorkbenchError(
+    error = OpenShapes(
         "E-ONNX-DYNAMIC",
         f"{name}: dimensions of the inputs are not known",
         where=f"{len(claims)} input{'s' if len(claims) > 1 else ''}",
@@ -151,3 +157,5 @@ def _open_error(claims: Sequence[ValueClaim], name: str) -> WorkbenchError:
         fix=f"shape={{{example}}} (with your numbers){by_name}",
         partial=ones,
     )
+    error.stated = {claim.name: claim.shape for claim in claims}
+    return error

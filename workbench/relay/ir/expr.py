@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..._lazy import bundle_of, relay_binary, relay_cast, relay_unary
+from ...core.arguments import unmasked
 from ...core.equal import free_variables
 from ...core.errors import WorkbenchError
 from ...core.node import EMPTY, FrozenMap, Node, node
@@ -464,7 +465,7 @@ def const(value: Any, dtype: str | None = None) -> Constant:
     """A constant of a number, sequence or array.  Python floats become float32, ints int32 (classic rule)."""
     if isinstance(value, Tensor):
         return Constant(value)
-    array = np.asarray(value)
+    array = np.asarray(unmasked(value))
     if dtype is None and not isinstance(value, (np.ndarray, np.generic)):
         dtype = {"f": "float32", "i": "int32"}.get(array.dtype.kind)
     return Constant(Tensor.of(array, dtype))

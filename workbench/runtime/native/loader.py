@@ -11,12 +11,14 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from ...core.errors import require
 from ...core.host import usable_threads
 from ...core.store import cache_folder
 from .. import builtin
 from . import build
 
 ABI_VERSION = 1
+MOST_THREADS = 256
 IMPORTED = ("wb_enter", "wb_leave", "wb_call_packed")
 """Symbols that compiled code calls."""
 
@@ -45,7 +47,7 @@ class NativeRuntime:
         self.addresses = {name: _address(getattr(library, name)) for name in IMPORTED}
         self._tell_hooks()
         builtin.register_all()
-        self.set_num_threads(int(os.environ.get("WORKBENCH_NUM_THREADS", "0") or 0) or usable_threads())
+        self.set_num_threads(default_threads())
 
     def _tell_hooks(self) -> None:
         """How to raise an error and look for signals, in the words of tvm-ffi."""
@@ -74,6 +76,17 @@ class NativeRuntime:
     def thread_context(self) -> int:
         """The address of the calling thread's context."""
         return int(self._library.wb_thread_context())
+
+
+def default_threads() -> int:
+    """What ``WORKBENCH_NUM_THREADS`` says, else what this process may use.  Raises `WorkbenchError` (E-THREADS)."""
+    said = os.environ.get("WORKBENCH_NUM_THREADS", "").strip()
+    count = int(said) if said.isascii() and said.isdigit() and len(said) < 9 else 0 if not said else -1
+    require(
+        0 <= count <= MOST_THREADS, "E-THREADS", f"threads are 0 to {MOST_THREADS}",
+        where="the variable WORKBENCH_NUM_THREADS", found=repr(said)[:80], fix="set it to a number, or not at all",
+    )  # fmt: skip
+    return count or usable_threads()
 
 
 def _address(function: Any) -> int:

@@ -18,7 +18,7 @@ from ...arith.build import cast
 from ...core.dtype import DataType
 from ...core.node import rewrite
 from ...core.transform import function_pass
-from ...target.target import Target
+from ...target.target import Target, target_of_function
 from .. import nodes as t
 from . import small_floats
 from .fast_functions import EXACT, FAST
@@ -39,7 +39,7 @@ def LowerIntrinsics(func: t.PrimFunc, mod: Any, ctx: Any) -> t.PrimFunc:
 
 
 def lower_intrinsics(func: t.PrimFunc) -> t.PrimFunc:
-    target = func.attrs.get("target") or Target.current()
+    target = target_of_function(func.attrs) or Target.current()
     kind = str(target.kind) if target is not None else "llvm"
     table, rules = TABLES.get(kind, {}), RULES.has(kind)
     if kind == "llvm" and target is not None and "avx512f" in target.available_features:
