@@ -123,13 +123,15 @@ def test_what_the_program_has_not_yet_lights_nothing_and_says_so(screen: OneScre
     """The schedule is ahead: the program shown in the other layers has no such loops."""
     screen.loop("i").click()
     until_lit(screen, [4, 5, 6, 7])
-    screen.choose(screen.loop("j"), "parallel")  # that the session has followed is told by `push`
-    expect(screen.page.locator(".wb-last").first).to_contain_text("sch.parallel(")
-    screen.loop("k_0").click()
-    ladder = screen.page.get_by_role("complementary", name="The selection")
-    expect(ladder).to_contain_text("It is in no other layer")
-    expect(heading(screen)).to_have_text(re.compile("^loop k_0$"))
-    assert lit(screen) == lit(screen, "wb-around") == [], "the old selection is gone"
+    screen.harness.asked_so_far()
+    with screen.harness.held(after="schedule.apply"):  # that the session has followed is told by `push`
+        screen.choose(screen.loop("j"), "parallel")
+        expect(screen.page.locator(".wb-last").first).to_contain_text("sch.parallel(")
+        screen.loop("k_0").click()
+        ladder = screen.page.get_by_role("complementary", name="The selection")
+        expect(ladder).to_contain_text("It is in no other layer")
+        expect(heading(screen)).to_have_text(re.compile("^loop k_0$"))
+        assert lit(screen) == lit(screen, "wb-around") == [], "the old selection is gone"
     screen.harness.push()
     expect(rows(screen).filter(has_text="for k_1, k_0")).to_have_class(re.compile("wb-lit"))
     expect(ladder).not_to_contain_text("It is in no other layer")
