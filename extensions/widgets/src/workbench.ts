@@ -275,6 +275,7 @@ export class WorkbenchStore extends TextEditing {
   private timed = async (branch: number, kernel: string): Promise<void> => {
     const found = await this.connection.request("measure", { kernel, number: branch });
     this.set(() => this.measured.set(`${branch} ${kernel}`, found.view as MeasureView));
+    this.ran("asm");
   };
 
   /** What LLVM says of the kernel's loops; again, and it closes. */
