@@ -16,7 +16,7 @@ from workbench.ui.workbench import Workbench
 def test_chips_steps_and_the_saved_text_say_the_same_of_machine_code(harness: Harness) -> None:
     """The chips said that LLVM had run, the list of steps that Codegen had not, the saved text that neither had."""
     screen = Workbench(wb.open(Schedule(plain_matmul(8, 10, 6))))
-    before = screen._kept.snapshot().text
+    before = screen._snapshot().text
     assert "not run yet" in before and "Assembly" in before
     harness.show(screen)
     page = harness.page
@@ -28,7 +28,7 @@ def test_chips_steps_and_the_saved_text_say_the_same_of_machine_code(harness: Ha
     codegen = page.get_by_role("listbox", name="Steps").get_by_role("option", name=re.compile("^Codegen"))
     expect(codegen).to_contain_text("(run in part)")
     expect(codegen).to_contain_text("◐")
-    after = screen._kept.snapshot().text
+    after = screen._snapshot().text
     assert "not run yet" not in after and "◐ LLVM" in after
     codegen.click()  # it is run
     expect(page.get_by_role("listbox", name="Steps").get_by_role("option", name="Codegen (changed")).to_be_visible()

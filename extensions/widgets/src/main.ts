@@ -65,7 +65,7 @@ function letThrough(event: KeyboardEvent): void {
 function keepShift(event: MouseEvent): void {
   if (!event.shiftKey) return;
   event.stopPropagation();
-  if (!(event.target as Element).closest("input, textarea, select, [contenteditable]")) event.preventDefault();
+  if (!(event.target as Element).closest("input,textarea,select,[contenteditable]")) event.preventDefault();
 }
 
 export function render({ model, el }: { model: Host; el: HTMLElement }): () => void {
