@@ -11,6 +11,7 @@ from tests.driver.programs import small_model, small_session
 from workbench import relay, te, tir
 from workbench.core.transform import module_pass
 from workbench.driver.layers import TITLES, SessionLayer
+from workbench.driver.measure import measure_kernel
 
 
 def by_name(session: Any) -> dict[str, SessionLayer]:
@@ -43,6 +44,30 @@ def test_looking_runs_nothing() -> None:
     assert layers["fused"].count is None and layers["tir"].count == 9
     session.step("FuseOps")
     assert [layer.state for layer in session.layers] == ["ran"] * 3 + ["not run"] * 5
+
+
+def test_native_code_that_was_looked_at_is_there_in_part() -> None:
+    """Assembly was on the screen, and the summary said that it had not run."""
+    session = wb.open(small_model())
+    session.step(session.labels[-2])
+    assert {by_name(session)[name].state for name in ("llvm", "asm")} == {"not run"}
+    first, second = session.kernels[:2]
+    session.provenance.text(first, "asm")
+    for name in ("llvm", "asm"):
+        found = by_name(session)[name]
+        assert (found.state, found.count, found.unit) == ("in part", 1, "kernels")
+    measure_kernel(session, second)
+    assert by_name(session)["asm"].count == 2
+    session.step("Codegen")
+    assert {by_name(session)[name].state for name in ("llvm", "asm")} == {"ran"}
+
+
+def test_a_program_that_was_changed_has_none_of_it() -> None:
+    session = small_session()
+    session.provenance.text(session.kernels[0], "asm")
+    changed = session.rerun(disabled_pass=["FoldConstant"])
+    changed.step(changed.labels[-2])
+    assert by_name(changed)["asm"].state == "not run"
 
 
 def test_a_graph_without_a_file_begins_with_relay() -> None:

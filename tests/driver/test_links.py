@@ -11,10 +11,12 @@ from onnx import TensorProto, helper, numpy_helper
 
 import workbench as wb
 from tests.driver.programs import small_session
+from tests.schedule.programs import plain_matmul
 from workbench import relay, te
 from workbench.core.errors import WorkbenchError
-from workbench.driver.links import Layer, Links
+from workbench.driver.links import AROUND, DOES, WHOLE, Layer, Links
 from workbench.relay.ir import expr as r
+from workbench.schedule import Schedule
 
 LAYERS = ("onnx", "relay", "fused", "te", "schedule", "tir", "ll", "asm")
 KERNEL = "fused_nn_conv2d_nn_bias_add_add_nn_relu"
@@ -134,6 +136,39 @@ def test_tensor_expressions_are_linked_by_statement() -> None:
         assert layer.every == layers["te"].every, name
     written = enumerate(layers["schedule"].text.split("\n"), 1)
     assert all(layers["schedule"].on(number) for number, text in written if text.strip().startswith("for "))
+
+
+def test_what_does_something_is_told_from_what_is_around_it() -> None:
+    """One click lit whole texts: loops, the signature and the attributes hold the classes of all that is in them."""
+    schedule = Schedule(plain_matmul(8, 10, 6))
+    *_, k = schedule.get_loops("C")
+    outer, inner = schedule.split(k, factors=[None, 2])
+    schedule.reorder(inner, outer)
+    layers = wb.open(schedule).provenance.links.layers("main")
+    for name, loops in (("schedule", 1), ("tir", 2)):
+        layer = layers[name]
+        chosen = layer.every
+        assert all(" = " in text for text in texts(layer, layer.doing(chosen))), name
+        assert len(layer.doing(chosen)) == 2 < len(layer.lit(chosen)), name
+        written = texts(layer, [line for line in layer.lit(chosen) if layer.grade(line) == AROUND])
+        assert [text.startswith("for ") for text in written].count(True) == loops, written
+        whole = texts(layer, [line for line in layer.lit(chosen) if layer.grade(line) == WHOLE])
+        assert [text.split("(")[0].split(" ")[0] for text in whole] == ["@T.prim_func", "def", "T.func_attr"], name
+    assert 0 < len(layers["asm"].doing(layers["asm"].every)) < len(layers["asm"].lit(layers["asm"].every))
+
+
+def test_what_stands_nowhere_itself_is_led_to_what_is_around_it() -> None:
+    layer = Layer("asm", "a\nb\nc", (frozenset((1,)), frozenset((1, 2)), frozenset((1, 2))), (DOES, AROUND, WHOLE))
+    assert layer.doing((1,)) == (1,) and layer.doing((2,)) == (2,) and layer.doing((3,)) == ()
+
+
+def test_every_part_of_a_kernel_is_done_on_some_line_of_every_layer(links: Links) -> None:
+    layers = links.layers(KERNEL)
+    for number in layers["te"].every:
+        for name, layer in layers.items():
+            assert layer.doing((number,)), (name, number)
+            if name in ("te", "schedule", "tir"):
+                assert all(layer.grade(line) == DOES for line in layer.doing((number,))), (name, number)
 
 
 def test_a_level_without_fusion_is_linked() -> None:

@@ -1,12 +1,17 @@
 """The link table says line by line what the layers say, and is small."""
 
 import json
+from functools import partial
 
 import pytest
 
 from tests.driver.programs import small_session
+from tests.schedule.programs import plain_matmul
 from workbench import relay, te
+from workbench.schedule import Schedule
+from workbench.views.link_boxes import LinkedBoxes, linked_boxes
 from workbench.views.links import LinkView, link_table, parts_key
+from workbench.views.schedule import EditorModel
 
 LIMIT = 60_000
 
@@ -19,6 +24,12 @@ def opened(view: LinkView, layer: str) -> list[frozenset[int]]:
     return [frozenset(table["sets"][number]) for count, number in pairs for _ in range(count)]
 
 
+def told(view: LinkView, layer: str, what: tuple[int, ...]) -> list[int]:
+    """By line, what is told of its set."""
+    runs = view.layers[layer]
+    return [what[number] for count, number in zip(runs[::2], runs[1::2], strict=True) for _ in range(count)]
+
+
 @pytest.mark.parametrize("kernel", ["fused_nn_conv2d_nn_bias_add_add_nn_relu", "fused_nn_softmax", "main"])
 def test_it_says_what_the_layers_say(kernel: str) -> None:
     links = small_session().provenance.links
@@ -26,6 +37,52 @@ def test_it_says_what_the_layers_say(kernel: str) -> None:
     for name, layer in links.layers(kernel).items():
         assert opened(view, name) == list(layer.lines)
     assert view.sets[0] == () and len(json.dumps(view.to_json())) < LIMIT
+
+
+def test_lines_are_told_apart_by_what_they_do_and_by_the_loop_they_stand_in() -> None:
+    session = small_session()
+    kernel = "fused_nn_conv2d_nn_bias_add_add_nn_relu"
+    links = session.provenance.links
+    view = link_table(links, kernel, True, partial(linked_boxes, session))
+    for name, layer in links.layers(kernel).items():
+        assert opened(view, name) == list(layer.lines), name
+        graded = [grade if layer.lines[at] else 0 for at, grade in enumerate(layer.grades or [0] * len(layer.lines))]
+        assert told(view, name, view.grades) == graded, name
+    names = [(box, name) for box, name, _ in view.boxes]
+    assert ("l:relu:0", "i0") in names and ("b:conv2d", "conv2d") in names
+    assert all(around < number for number, (_, _, around) in enumerate(view.boxes, 1)), "outer ones come first"
+    boxes = ["", *(box for box, _, _ in view.boxes)]
+    store = next(at for at, text in enumerate(links.layers(kernel)["tir"].text.split("\n")) if " relu[" in text)
+    assert boxes[told(view, "tir", view.within)[store]] == "l:relu:3"
+    assert view.schedule == session.schedule(kernel).fingerprint()
+    assert len(json.dumps(view.to_json())) < LIMIT
+
+
+def test_boxes_are_those_of_the_editor() -> None:
+    session = small_session()
+    kernel = session.kernels[0]
+    pending = list(EditorModel(session.schedule(kernel)).view().tree)
+    shown = set()
+    while pending:
+        node = pending.pop()
+        shown.add((node.id, node.name))
+        pending.extend(node.children)
+    assert {(box, name) for box, name, _ in linked_boxes(session, kernel, ("schedule", "tir")).boxes} == shown
+
+
+def test_loops_that_were_edited_as_text_are_no_schedules() -> None:
+    session = small_session()
+    kernel = "fused_nn_softmax"
+    text = session.provenance.links.loops("Schedule", kernel).text.replace("T.exp(", "T.float32(1.0) * T.exp(")
+    edited = session["Schedule"].edit({kernel: text})
+    assert linked_boxes(edited, kernel, ("schedule", "tir")) == LinkedBoxes()
+
+
+def test_a_statement_is_called_by_what_it_writes() -> None:
+    import workbench as wb
+
+    view = link_table(wb.open(Schedule(plain_matmul(4, 4, 4))).provenance.links, "main", False)
+    assert list(view.names.values()) == ["C", "C"]
 
 
 def test_classes_have_the_names_of_their_operators() -> None:

@@ -14,6 +14,7 @@ from workbench import relay
 from workbench.core.errors import WorkbenchError
 from workbench.views import html, show
 from workbench.views.graph import graph_svg
+from workbench.views.pipeline import SessionModel
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m\"'&"
 LIMIT = 120_000
@@ -79,6 +80,16 @@ def test_the_summary_of_a_session_is_ten_lines() -> None:
     bundle = session.rerun(disabled_pass=["FoldConstant"])._repr_mimebundle_()
     assert "not run yet: Relay ✎, Fused, TE" in bundle["text/plain"]
     assert_safe(bundle)
+
+
+def test_what_was_compiled_to_be_looked_at_is_told_once_and_the_same_everywhere() -> None:
+    session = wb.open(small())
+    session.provenance.text(session.kernels[0], "asm")
+    bundle = session._repr_mimebundle_()
+    assert "◐ LLVM       1 kernel       compiled to be looked at or measured" in bundle["text/plain"]
+    assert "not run" not in bundle["text/plain"]
+    (codegen,) = [step for step in SessionModel(session).view().steps if step.kind == "codegen"]
+    assert codegen.pending and codegen.note.startswith("in part")
 
 
 def test_a_graph_is_drawn_and_without_graphviz_written(session: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,13 +23,15 @@ if TYPE_CHECKING:
     from .history import Step
     from .session import Session
 
-State = Literal["ran", "not run", "changed", "failed"]
+State = Literal["ran", "not run", "in part", "changed", "failed"]
 TITLES: Final = {
     "onnx": "ONNX", "relay": "Relay", "fused": "Fused", "te": "TE", "schedule": "Schedule", "tir": "TIR",
     "llvm": "LLVM", "asm": "Assembly",
 }  # fmt: skip
 """The layers by name, in order.  A session has those that its program comes through."""
-GLYPHS: Final[dict[State, str]] = {"ran": "✓", "not run": "◌", "changed": "✎", "failed": "✗"}
+GLYPHS: Final[dict[State, str]] = {
+    "ran": "✓", "not run": "◌", "in part": "◐", "changed": "✎", "failed": "✗",
+}  # fmt: skip
 _FUSION: Final = "FuseOps"
 
 
@@ -45,6 +47,8 @@ class SessionLayer:
     count: int | None = None
     """None where only a run would tell."""
     computed: bool = False
+    in_part: bool = False
+    """Whether its step has not run, but some of what it makes was made by itself: native code to be looked at."""
     by_hand: bool = False
     """Whether somebody edited, scheduled, added or left out something here."""
     failed: str = ""
@@ -59,11 +63,11 @@ class SessionLayer:
 
     @property
     def state(self) -> State:
-        """The first that holds of: failed, not run, changed by hand, ran."""
+        """The first that holds of: failed, in part or not run, changed by hand, ran."""
         if self.failed:
             return "failed"
         if not self.computed:
-            return "not run"
+            return "in part" if self.in_part else "not run"
         return "changed" if self.by_hand else "ran"
 
     def __repr__(self) -> str:
@@ -128,18 +132,28 @@ def _layer(session: Session, name: str, placed: Placed, default: Placed, known: 
     passes = [row.name for _, row in own if isinstance(row, PassRow)]
     without = ["fused"] if name == "relay" and "fused" not in placed else []  # fusion left out is a change of the graph
     expected = [row.name for one in (name, *without) for _, row in default.get(one, []) if isinstance(row, PassRow)]
+    apart = compiled_apart(session, known) if name in ("llvm", "asm") and not computed else frozenset[str]()
     unit, count = _counted(session, name, steps[-1] if steps and computed and not stopped else None, passes)
     return SessionLayer(
         name,
         tuple(session.labels[index] for index, _ in own),
         unit,
-        count,
+        len(apart) or count,
         computed,
+        bool(apart),
         passes != expected or any(_is_by_hand(row) for _, row in own),
         stopped,
         sum(step.milliseconds for step in steps),
         sum(step.changed for step in steps),
     )
+
+
+def compiled_apart(session: Session, known: Sequence[Step]) -> frozenset[str]:
+    """The kernels that were compiled by themselves, of a program whose steps as far as they have run are `known`."""
+    last = [index for index, action in enumerate(session.actions) if action.level == "tir"]
+    if not last or last[-1] >= len(known):
+        return frozenset()
+    return frozenset(session.history.compiled_apart.get(known[last[-1]].id, ()))
 
 
 def _stopped_before(step: Step) -> bool:

@@ -8,6 +8,9 @@ of one layer finds those of all others without a further question:
     chosen = links.native("asm", kernel).on(41)              # the classes of line 41 of the assembly
     links.graph("Import").lit(chosen)                        # the lines of the imported graph that it comes from
     {name: layer.lit(chosen) for name, layer in links.layers(kernel).items()}
+
+A loop holds the classes of all that is in it, and so does a signature those of the whole function; `Layer.grades` tells
+the lines that do something from these, and `Layer.doing` gives them alone.
 """
 
 from __future__ import annotations
@@ -40,6 +43,10 @@ _WORK: Final = (r.Call, r.Tuple, r.TupleGetItem)
 _HOLDERS: Final = (t.PrimFunc, t.For, t.While, t.SeqStmt, t.IfThenElse, t.BlockRealize, t.Block, r.Function)
 _DECLARED: Final = (t.AllocBuffer, t.LetStmt)
 """Statements that hold all that comes after them, and stand on one line."""
+ROOT: Final = "root"
+"""The block around a whole function, of which only its buffers are printed."""
+DOES, AROUND, WHOLE = 0, 1, 2
+"""Grades of lines: something is done on it; a loop, a branch or a block around that; the function and its buffers."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +58,8 @@ class Layer:
     text: str
     lines: tuple[Classes, ...]
     """By line, the first at 0."""
+    grades: tuple[int, ...] = ()
+    """By line, how it has its classes: DOES, AROUND or WHOLE; empty where something is done on all of them."""
 
     def on(self, line: int) -> Classes:
         """The classes of a line, counted from 1; none for a line that the text has not."""
@@ -60,6 +69,16 @@ class Layer:
         """The lines, from 1, that share one of `classes`."""
         wanted = frozenset(classes)
         return tuple(number for number, held in enumerate(self.lines, 1) if not held.isdisjoint(wanted))
+
+    def doing(self, classes: Iterable[int]) -> tuple[int, ...]:
+        """Of these the lines, from 1, that do it themselves; where there are none, what is nearest around it."""
+        found = self.lit(classes)
+        graded = [self.grade(line) for line in found]
+        return tuple(line for line, grade in zip(found, graded, strict=True) if grade == min(graded))
+
+    def grade(self, line: int) -> int:
+        """How a line, counted from 1, has its classes."""
+        return self.grades[line - 1] if self.grades else DOES
 
     @property
     def every(self) -> Classes:
@@ -260,10 +279,12 @@ class Links:
             return self._of_function(form, kernel, provenance.function(kernel), provenance.known)
         text = provenance.text(kernel, form)
         lines = [NOTHING] * (text.rstrip("\n").count("\n") + 1)
+        grades = [DOES] * len(lines)
         found_of = provenance.sources if self._lower is None else provenance.calls_of
         for spot in provenance.native(kernel, form).spots:
             lines[spot.text_line - 1] |= self._classes.of(found_of(kernel, spot))
-        return Layer(form, text, tuple(lines))
+            grades[spot.text_line - 1] = min(map(_grade, provenance.statements(kernel, spot.line)), default=DOES)
+        return Layer(form, text, tuple(lines), tuple(grades))
 
     def _of_function(self, name: str, kernel: str, function: t.PrimFunc, known: Known) -> Layer:
         found_of = known.sources_of if self._lower is None else known.calls_of
@@ -288,7 +309,7 @@ def _layer(name: str, text: Text, classes_of: Callable[[Any], Classes]) -> Layer
     """The classes of each line of a printed function: of what does something on it, else of the innermost around it."""
     count = len(text.lines) - text.text.endswith("\n")
     precise: list[Classes] = [NOTHING] * count
-    around: list[tuple[int, Classes]] = [(len(text.text) + 1, NOTHING)] * count
+    around: list[tuple[int, Classes, int]] = [(len(text.text) + 1, NOTHING, WHOLE)] * count
     for node, span in _defined(text):
         held = classes_of(node)
         first, last = text.position(span.start)[0] - 1, text.position(max(span.start, span.end - 1))[0] - 1
@@ -297,8 +318,19 @@ def _layer(name: str, text: Text, classes_of: Callable[[Any], Classes]) -> Layer
             if not isinstance(node, _HOLDERS):
                 precise[number] |= held
             elif size < around[number][0]:
-                around[number] = size, held
-    return Layer(name, text.text, tuple(own or wider for own, (_, wider) in zip(precise, around, strict=True)))
+                around[number] = size, held, _grade(node)
+    lines = tuple(own or wider for own, (_, wider, _) in zip(precise, around, strict=True))
+    grades = tuple(DOES if own else grade for own, (_, _, grade) in zip(precise, around, strict=True))
+    return Layer(name, text.text, lines, grades)
+
+
+def _grade(node: Any) -> int:
+    """How what begins on a line, or is the innermost around it, has its classes."""
+    if isinstance(node, t.BlockRealize):
+        node = node.block
+    if isinstance(node, (t.PrimFunc, r.Function)) or (isinstance(node, t.Block) and node.name == ROOT):
+        return WHOLE
+    return AROUND if isinstance(node, _HOLDERS) else DOES
 
 
 def _defined(text: Text) -> list[tuple[Any, Span]]:

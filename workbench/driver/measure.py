@@ -118,7 +118,9 @@ def measure_kernel(session: Session, kernel: str, patience: float | None = None)
         )
     with session.plan.settings.context(()).applied():
         require_harmless(step, session.target, kernel)
-        return _measured(module[kernel], plain[kernel], kernel, building_for(session.target), patience)
+        found = _measured(module[kernel], plain[kernel], kernel, building_for(session.target), patience)
+    session.provenance.is_compiled(kernel)
+    return found
 
 
 def _measured(function: PrimFunc, plain: PrimFunc, name: str, chosen: Target, patience: float | None) -> Measurement:

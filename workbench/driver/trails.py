@@ -198,7 +198,12 @@ class Provenance:
             )
         if self._required(kernel) not in self._native:
             self._native[kernel] = trace(self._artefact.texts[kernel], self._session.target)
+            self.is_compiled(kernel)
         return self._native[kernel][form]
+
+    def is_compiled(self, kernel: str) -> None:
+        """Note that a kernel of the program was compiled by itself: `session.layers` tells of it."""
+        self._session.history.compiled_apart.setdefault(self.compiled.id, set()).add(kernel)
 
     def listing(self, kernel: str, form: str = "asm") -> str:
         """A kernel's native text with the line of tir and the nodes of the file in front of each line."""

@@ -20,7 +20,7 @@ from workbench.core.errors import WorkbenchError
 from workbench.core.interrupts import interrupts_held
 from workbench.driver.given_inputs import drawn_inputs
 from workbench.driver.history import identities
-from workbench.driver.layers import lacks_onnx
+from workbench.driver.layers import compiled_apart, lacks_onnx
 from workbench.driver.measure import measure_kernel
 from workbench.driver.session import Session
 from workbench.ui.ablation import ablation_commands
@@ -356,7 +356,9 @@ class Workbench(Screen):
         session, schedule = self._model.session, self._editors.known(self._given)
         lowered = session.history.peek(session.actions, session.plan.kernel_step()) is not None
         moved = schedule.fingerprint() if schedule is not None else ""
-        return (identities(session.actions)[-1], self._steps.selected_step, lowered, moved)
+        known = session.history.computed(session.actions)
+        compiled = len(known), compiled_apart(session, known)
+        return (identities(session.actions)[-1], self._steps.selected_step, lowered, moved, compiled)
 
     def _run_inputs(self) -> RunInputs:
         given = self._inputs

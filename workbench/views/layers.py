@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
 from ..core.errors import WorkbenchError, nearest
@@ -29,6 +29,7 @@ from .graph_groups import Box, boxes_of
 from .graph_tree import TreeView, graph_tree
 from .graph_view import GraphView
 from .kernel_work import operations_of, work_of_kernels
+from .link_boxes import linked_boxes
 from .links import LinkView, link_table, parts_key, runs
 from .places import PlacesView, PlaceView, place_of, places_of
 from .schema import SCHEMA_VERSION, Chunk, TextView, View
@@ -250,7 +251,7 @@ class LayersModel:
     def links(self, kernel: str, native: bool = True) -> LinkView:
         """What links the lines of all layers, for one kernel; without `native`, of those that nothing is compiled
         for."""
-        return link_table(self.session.provenance.links, kernel, native)
+        return link_table(self.session.provenance.links, kernel, native, partial(linked_boxes, self.session))
 
     def graph(self, layer: str, opened: tuple[str, ...] = (), step: str = "") -> GraphView:
         """The imported or the fused graph, laid out, with the classes of its boxes.

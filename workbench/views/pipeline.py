@@ -15,6 +15,7 @@ from ..core.transform import PASSES, Pass, defined_in
 from ..driver.difference import Difference, step_difference
 from ..driver.dropping import Loss, applicable_plan
 from ..driver.history import identities
+from ..driver.layers import compiled_apart
 from ..driver.plan import PassRow
 from ..driver.rewrites import Names, rewrite_shown
 from ..driver.step_listings import lasting_script, listings_of
@@ -116,7 +117,7 @@ class SessionModel:
                 milliseconds=0.0,
                 ops_before=0,
                 ops_after=0,
-                note=say.pipeline.not_run,
+                note=say.pipeline.in_part if self._in_part(action) else say.pipeline.not_run,
                 pending=True,
             )
         return StepSummary(
@@ -132,6 +133,11 @@ class SessionModel:
             error=ErrorView.of(step.error) if step.error is not None else None,
             rules=tuple(Counter(firing.rule.name for firing in step.firings).items()),
         )
+
+    def _in_part(self, action: Any) -> bool:
+        """Whether what a step would make has been made by itself, of some kernels."""
+        session = self.session
+        return action.kind == "codegen" and bool(compiled_apart(session, session.history.computed(session.actions)))
 
     def _find(self, identity: str) -> tuple[str, Step]:
         entry = dict(self._outline()).get(identity)

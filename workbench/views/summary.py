@@ -58,6 +58,8 @@ def _told(layer: SessionLayer) -> tuple[str, str]:
     counted = "" if layer.count is None else say.session.counted(layer.count, layer.unit)
     if layer.failed:
         return counted, say.session.failed_at(layer.failed)
+    if layer.state == "in part":
+        return counted, say.session.in_part
     if not layer.steps:
         return counted, say.session.nothing_done
     changed = layer.changing if layer.unit == "passes" else None

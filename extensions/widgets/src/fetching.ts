@@ -259,6 +259,7 @@ export abstract class Fetching extends BaseStore {
       const { language, call, hidden, hottest, step } = view;
       const constant = view.constant;
       void this.once(`words ${key}`, () => this.reading.load(layer));
+      this.ran(layer);
       this.set(() => {
         this.texts.set(key, { lines: new Lines(view.text), language, call, hidden, constant, visible: null, trips, most, hottest, step });
         for (const shown of this.panes) if (shown.layer === layer && COMPILED.includes(layer) && shown.active === 0) this.toBegin(shown);
@@ -297,7 +298,13 @@ export abstract class Fetching extends BaseStore {
         this.linked();
       }
       if (!native) this.linkAtRest();
+      else this.ran("asm");
     });
+  }
+
+  /** What was asked for has run steps, or a part of one: chips and steps say so. */
+  protected ran(layer: string): void {
+    if (["not run", "in part"].includes(this.layer(layer)?.state ?? "")) void this.ofShown(() => this.look());
   }
 
   /** Link machine code too, once nothing has changed for a while. */

@@ -7,9 +7,12 @@ import type { WorkbenchStore } from "./workbench";
 
 /** What is selected, layer by layer; each row leads to its lines. */
 export function Ladder({ store }: { store: WorkbenchStore }) {
+  const box = store.selectedBox;
+  const names = store.namesSelected.filter((name) => name !== box?.name);
   return html`<aside class="wb-ladder" aria-label=${say.frame_a.selection}>
-    ${store.awaits() ? html`<div class="wb-wait">…</div>` : store.selected.size === 0 ? html`<p class="wb-muted">${say.frame_a.selectionHelp}</p>` : html`
-      <div class="wb-ladder-names" role="heading" aria-level="3">${store.namesSelected.map((name) => html`<code>${name}</code>`)}</div>
+    ${store.awaits() ? html`<div class="wb-wait">…</div>` : store.selected.size === 0 && !box ? html`<p class="wb-muted">${say.frame_a.selectionHelp}</p>` : html`
+      <div class="wb-ladder-names" role="heading" aria-level="3">${box && html`<span>${say.frame_a.box(box.kind)} <code>${box.name}</code></span>`}${names.map((name) => html`<code class=${box ? "wb-muted" : ""}>${name}</code>`)}</div>
+      ${store.selected.size === 0 && html`<p class="wb-muted">${say.frame_a.boxNowhere}</p>`}
       <${Holders} store=${store} />
       <dl>${store.view?.layers.map((layer) => {
         const lit = store.lit(layer.name);
@@ -46,7 +49,7 @@ function Holders({ store }: { store: WorkbenchStore }) {
 }
 
 function told(store: WorkbenchStore, layer: string, count: number): string {
-  const stretches = store.links?.lit(layer, store.selected) ?? [];
+  const stretches = store.stretches(layer);
   const shown = store.text(layer);
   if (layer === "onnx" && shown) {
     const numbers = stretches.flatMap(([first, end]) => Array.from({ length: end - first }, (_, i) => first + i));

@@ -65,9 +65,11 @@ function letThrough(event: KeyboardEvent, view: Element): void {
   setTimeout(() => own.forEach((element) => element.setAttribute("data-lm-suppress-shortcuts", "true")));
 }
 
-/** Shift and a click chooses the other pane; a notebook would select all cells up to this one. */
+/** Shift and a click chooses the other pane; a notebook would select all cells up to this one, a page the text between. */
 function keepShift(event: MouseEvent): void {
-  if (event.shiftKey) event.stopPropagation();
+  if (!event.shiftKey) return;
+  event.stopPropagation();
+  if (!(event.target as Element).closest("input,textarea,select,[contenteditable]")) event.preventDefault();
 }
 
 export function render({ model, el }: { model: Host; el: HTMLElement }): () => void {

@@ -6,7 +6,7 @@ import { FormulaPane } from "./formulas";
 import { GraphPane } from "./graph_pane";
 import { SpokenChanges, TreePane } from "./graph_tree";
 import { LensScreen } from "./lens_pane";
-import { NONE, meets } from "./links";
+import { NONE } from "./links";
 import { onKeys } from "./keys";
 import { Problem, asking, html } from "./parts";
 import type { PipelineStore } from "./pipeline";
@@ -112,11 +112,12 @@ function TextPane({ store, at, pane, label }: { store: WorkbenchStore; at: 0 | 1
   const row = (at_: number, id: string) => {
     const number = numberOf(at_);
     const classes = links?.on(pane.layer, number) ?? NONE;
-    const lit = meets(classes, store.selected);
-    const near = meets(classes, store.hovered);
+    const mark = store.mark(pane.layer, number);
+    const lit = mark === 2;
+    const near = classes.size > 0 && (classes === store.hovered || links?.mark(pane.layer, number, store.hovered) === 2);
     const [text, folds, folded] = [shown.lines.at(number) ?? "", reading.folds(pane.layer, number), reading.isFolded(pane.layer, number)];
     return html`<div key=${number} id=${id} role="option" aria-selected=${lit} ...${placeIn(total, at_)}
-        class=${`wb-text-row ${lit ? "wb-lit" : ""} ${near ? "wb-near" : ""} ${number === pane.active && store.focused === at ? "wb-active" : ""}`}
+        class=${`wb-text-row ${lit ? "wb-lit" : mark ? "wb-around" : ""} ${near ? "wb-near" : ""} ${number === pane.active && store.focused === at ? "wb-active" : ""}`}
         onMouseEnter=${() => store.hover(classes)} onMouseLeave=${() => { store.hover(NONE); reading.tips.show(null); }}
         onMouseMove=${(event: MouseEvent) => reading.hover(pane.layer, number, event)}
         onDblClick=${() => store.editText(at, number)}
@@ -125,7 +126,7 @@ function TextPane({ store, at, pane, label }: { store: WorkbenchStore; at: 0 | 1
         onClick=${(event: Event) => { event.stopPropagation(); reading.turnFold(pane.layer, number); }}>${folds ? (folded ? "▸" : "▾") : ""}</span><span class="wb-line">${coloured(text, shown.language, reading.marks(at, number, text))}</span>${folded && html`<span class="wb-folded">⋯ ${say.frame.folded(folds)}</span>`}
     </div>`;
   };
-  const ticks = (links?.lit(pane.layer, store.selected) ?? []).map(([first, end]): [number, number] => [place(first), place(end)]);
+  const ticks = store.stretches(pane.layer).map(([first, end]): [number, number] => [place(first), place(end)]);
   return html`<${FindBar} store=${store} at=${at} /><${Window} total=${total} label=${label} goal=${goalOf(pane, place)} active=${place(pane.active)}
     row=${row} ticks=${ticks} focused=${() => store.focused !== at && store.set(() => (store.focused = at))}
     seen=${(range: { first: number; end: number }) => {

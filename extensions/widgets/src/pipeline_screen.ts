@@ -115,7 +115,7 @@ function Item({ step, store, share, id }: { step: StepSummary; store: PipelineSt
   const badge = step.left_out ? undefined : store.badges.get(step.name);
   const verdict = step.error ? undefined : store.verdicts?.get(step.id); // of a step that failed, it is the program before
   const state = step.left_out ? "left-out" : step.pending ? "pending" : step.error ? "error" : step.changed ? "changed" : "same";
-  const words = { "left-out": say.steps.leftOut, pending: say.steps.notRunYet, error: say.steps.failed, changed: say.steps.changedProgram, same: say.steps.changedNothing }[state];
+  const words = { "left-out": say.steps.leftOut, pending: step.note === say.steps.notRunYet ? step.note : say.steps.inPart, error: say.steps.failed, changed: say.steps.changedProgram, same: say.steps.changedNothing }[state];
   return html`<div id=${id} class=${`wb-item wb-is-${state}`} role="option" title=${step.note || step.name}
       aria-selected=${step.id === store.selected} onClick=${() => store.select(step.id)}>
     <span class="wb-dot" aria-hidden="true"></span>
@@ -124,7 +124,7 @@ function Item({ step, store, share, id }: { step: StepSummary; store: PipelineSt
     ${badge && html`<span class=${`wb-check-mark wb-v-${badge.verdict.replace(" ", "-")}`} title=${say.steps.checkedHelp(badge.verdict)}><span class="wb-glyph" aria-hidden="true">${badge.glyph}</span><span class="wb-hidden"> ${say.steps.checked(badge.verdict)}</span></span>`}
     ${verdict && html`<span class=${verdict.count ? "wb-bad" : "wb-muted"} title=${verdict.count ? verdict.problems[0] : say.steps.wellFormed}><span aria-hidden="true">${verdict.count ? "✗" : "✓"}</span><span class="wb-hidden"> ${verdict.count ? say.steps.illFormed : say.steps.wellFormed}</span></span>`}
     ${delta !== 0 && html`<span class="wb-delta">${delta > 0 ? "+" : "−"}${Math.abs(delta)}<span class="wb-hidden"> ${say.steps.operations}</span></span>`}
-    ${step.left_out ? html`<span class="wb-time" aria-hidden="true">${words}</span>` : html`<span class="wb-time">${step.pending || step.milliseconds === 0 ? "" : milliseconds(step.milliseconds)}</span>
+    ${step.left_out ? html`<span class="wb-time" aria-hidden="true">${words}</span>` : html`<span class="wb-time">${step.pending ? (words === say.steps.inPart ? "◐" : "") : step.milliseconds === 0 ? "" : milliseconds(step.milliseconds)}</span>
     <span class="wb-bar" aria-hidden="true" style=${{ width: `${Math.round(share * 52)}px` }}></span>`}
   </div>`;
 }

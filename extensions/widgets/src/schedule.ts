@@ -2,6 +2,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { onKeys } from "./keys";
 import { Form, startValues } from "./form";
+import type { Mark } from "./links";
 import { Refusal, besideSchedule, type Reply } from "./connection";
 import { Keys, Problem, asking, html, reveal, useIds, type Ids } from "./parts";
 import { Badges, CodeDraft, HistoryTree, More, OptionButtons, PreviewPanel, dragging } from "./schedule_more";
@@ -21,6 +22,8 @@ export class ScheduleStore extends BaseStore {
   ways: SuggestionsView | null = null;
   filter = "";
   working = false;
+  /** A screen around this one: how it marks a box, what it does where the person has chosen one, and where boxes change. */
+  around: { mark(box: string): Mark; chosen(): void; drawn(): void } | null = null;
   readonly more = new More(this);
   /** Whether the schedule has moved while a command was under way. */
   private behind = false;
@@ -73,6 +76,7 @@ export class ScheduleStore extends BaseStore {
       this.judged.clear();
       if (other) { this.ways = null; this.more.forget(true); } // ranks and times are of the code before
     });
+    this.around?.drawn();
     void this.judge();
   }));
 
@@ -91,6 +95,7 @@ export class ScheduleStore extends BaseStore {
       this.more.forget(true);
     });
     void this.judge();
+    this.around?.drawn();
   }
 
   /** Why a primitive does not apply to the selected node: null if it does, undefined while that is asked. */
@@ -113,7 +118,8 @@ export class ScheduleStore extends BaseStore {
     if (this.view === view) this.set(() => this.judged.set(node, reasons));
   });
 
-  select(id: string): void {
+  /** The person chooses a box, or (`led`) it is chosen since the thing was selected elsewhere. */
+  select(id: string, led = false): void {
     this.set(() => {
       if (id !== this.selected) {
         [this.chosen, this.ways] = ["", null];
@@ -123,6 +129,7 @@ export class ScheduleStore extends BaseStore {
       this.problem = null;
     });
     void this.judge();
+    if (!led) this.around?.chosen();
   }
 
   /** Open a primitive's form, or close it; one that has none is applied, and again where that failed. */
@@ -290,7 +297,7 @@ function Box({ node, store, ids }: { node: TreeNode; store: ScheduleStore; ids: 
     event.stopPropagation();
     store.select(node.id);
   };
-  return html`<div id=${ids(`node-${node.id}`)} class=${`wb-box wb-k-${kind} ${blamed ? "wb-blamed" : ""}`} role="treeitem"
+  return html`<div id=${ids(`node-${node.id}`)} class=${`wb-box wb-k-${kind} ${blamed ? "wb-blamed" : ""} ${["", "wb-around", "wb-lit"][store.around?.mark(node.id) ?? 0]}`} role="treeitem"
       aria-selected=${node.id === store.selected} aria-expanded=${node.children.length > 0 ? true : undefined} onClick=${choose}>
     <div ...${dragging(store, node)}>
       ${node.kind === "loop" ? html`<span class="wb-iter">${node.name}</span>` : html`<span class="wb-block-name">${node.name}</span>`}

@@ -1,18 +1,80 @@
 // What is selected on the screen, what it weighs, and the lines that are its.
 import { Fetching } from "./fetching";
-import { NONE, lineCount, meets, type Classes } from "./links";
-import type { MeasureView, PlaceView } from "./types";
+import { NONE, alike, lineCount, meets, type Classes, type Mark } from "./links";
+import type { ScheduleStore } from "./schedule";
+import type { MeasureView, PlaceView, TreeNode } from "./types";
 import { COMPILED, NATIVE, placeOf, type Pane } from "./workbench_panes";
 
 export abstract class Selecting extends Fetching {
   selected: Classes = NONE;
   hovered: Classes = NONE;
+  /** The loop or block of a kernel's schedule that is selected, with its classes: void once others are selected. */
+  private inside: { kernel: string; box: string; classes: Classes } | null = null;
   /** Where the line that was clicked last comes from. */
   place: PlaceView | null = null;
   /** By branch and kernel. */
   measured = new Map<string, MeasureView>();
   /** What was clicked before it was known what it is a part of: selected once that is here. */
-  private wish: { known: () => Classes | undefined; coming: () => boolean; from: 0 | 1; what: string } | null = null;
+  private wish: { known: () => Classes | undefined; coming: () => boolean; from: 0 | 1; what: string; box: () => string } | null = null;
+
+  /** The box of the schedule shown that is selected. */
+  get box(): string {
+    return this.inside?.classes === this.selected && this.inside.kernel === this.kernel ? this.inside.box : "";
+  }
+
+  /** What a line is marked as: what is selected, what is around that, or nothing. */
+  mark(layer: string, line: number): Mark {
+    return this.links?.mark(layer, line, this.selected, this.box) ?? 0;
+  }
+
+  /** The stretches of lines of a layer that are selected. */
+  stretches(layer: string): [number, number][] {
+    return this.links?.lit(layer, this.selected, this.box) ?? [];
+  }
+
+  // --- boxes of the schedule's editor ---
+
+  /** The kernel in whose editor the selection was made, and to which selection each editor was led. */
+  private boxed = "";
+  private led = new WeakMap<ScheduleStore, Classes>();
+  protected abstract editorOf(kernel: string): ScheduleStore | undefined;
+
+  /** The loop or block that is selected, also where no other layer has it. */
+  get selectedBox(): TreeNode | undefined {
+    if (this.boxed === this.kernel) return this.editorOf(this.kernel)?.node;
+    const box = this.links?.boxes.find(([id]) => id === this.box);
+    return box && { id: box[0], name: box[1], kind: box[0].startsWith("b:") ? "block" : "loop" } as TreeNode;
+  }
+
+  /** What is done in the box that is chosen in the editor; nothing where the program shown is not of its schedule. */
+  private inEditor = (): Classes | undefined => {
+    const editor = this.editorOf(this.kernel);
+    return editor && this.links && (this.links.inBox(editor.view?.state ?? "", editor.selected) ?? NONE);
+  };
+
+  /** A box was chosen in the editor: it is the selection. */
+  protected selectBox(): Promise<void> {
+    const { kernel } = this;
+    const at = this.panes.findIndex((pane) => pane.mode === "editor") as 0 | 1;
+    return this.selectKnown("box", this.inEditor, () => this.kernel === kernel && this.linking, at < 0 ? this.focused : at, () => this.editorOf(kernel)?.selected ?? "");
+  }
+
+  /**
+   * Links or boxes are others: what was selected in the editor is what its box is now, else the editor is led to what is
+   * selected.  Where only its schedule has moved, links to the moved program are still to come.
+   */
+  protected follow(moved = false): void {
+    const editor = this.editorOf(this.kernel);
+    if (!editor?.view || !this.links || this.wish || (moved && this.links.view.schedule !== editor.view.state)) return;
+    if (this.boxed === this.kernel) {
+      const classes = this.inEditor() ?? NONE;
+      if (this.box !== editor.selected || !alike(classes, this.selected)) this.tell(classes, editor.selected);
+    } else if (this.selected.size > 0 && this.led.get(editor) !== this.selected) {
+      this.led.set(editor, this.selected);
+      const box = this.box || this.links.blockOf(this.selected);
+      if (box !== editor.selected && editor.nodes.some(({ id }) => id === box)) editor.select(box, true);
+    }
+  }
 
   /** What was measured of a kernel of the branch shown. */
   time(kernel: string): MeasureView | undefined {
@@ -56,8 +118,12 @@ export abstract class Selecting extends Fetching {
     return names.length > 0 ? [...new Set(names)] : this.holders;
   }
 
-  private tell(classes: Classes): void {
-    this.set(() => (this.selected = classes));
+  protected tell(classes: Classes, box = ""): void {
+    this.set(() => {
+      this.selected = classes;
+      this.inside = box ? { kernel: this.kernel, box, classes } : null;
+    });
+    this.follow();
     void this.connection.request("select", { classes: [...classes] }, "select").catch(() => {});
   }
 
@@ -67,29 +133,30 @@ export abstract class Selecting extends Fetching {
   }
 
   /** Select what was clicked: at once where its links are here, or cannot come, else when they are here. */
-  async selectKnown(what: string, known: () => Classes | undefined, coming: () => boolean, from: 0 | 1): Promise<void> {
+  async selectKnown(what: string, known: () => Classes | undefined, coming: () => boolean, from: 0 | 1, box = () => ""): Promise<void> {
     const classes = known() ?? (coming() ? undefined : NONE);
-    if (classes) return this.select(classes, from, what);
-    this.set(() => { this.focused = from; this.wish = { known, coming, from, what }; });
+    if (classes) return this.select(classes, from, what, box());
+    this.boxed = what === "box" ? this.kernel : "";
+    this.set(() => { this.focused = from; this.wish = { known, coming, from, what, box }; });
   }
 
   protected override forget(): void {
-    this.wish = null;
+    this.wish = this.inside = null; // boxes are named in the program that they are of
     super.forget();
   }
 
   override linked(): void {
     const wish = this.wish;
-    if (!wish) return;
+    if (!wish) return this.follow();
     const classes = wish.known();
-    if (classes) void this.carry(classes, wish.from, wish.what);
+    if (classes) void this.carry(classes, wish.from, wish.what, wish.box());
     else if (!wish.coming()) this.set(() => (this.wish = null));
   }
 
   /** Select parts of the model; the kernel that carries them out is shown, and the other pane goes there. */
-  async select(classes: Classes, from: 0 | 1, what = ""): Promise<void> {
+  async select(classes: Classes, from: 0 | 1, what = "", box = ""): Promise<void> {
     this.focused = from;
-    await this.carry(classes, from, what);
+    await this.carry(classes, from, what, box);
   }
 
   /** What was inspected beside the selection, the line and the box that were clicked, is not where something else was. */
@@ -101,10 +168,11 @@ export abstract class Selecting extends Fetching {
     this.tools.keep(what, classes);
   }
 
-  private async carry(classes: Classes, from: 0 | 1, what: string): Promise<void> {
+  private async carry(classes: Classes, from: 0 | 1, what: string, box: string): Promise<void> {
     this.wish = null;
     this.leave(what, classes);
-    this.tell(classes);
+    this.boxed = what === "box" ? this.kernel : "";
+    this.tell(classes, box);
     const holder = this.kernels.find((kernel) => kernel.name === this.kernel && meets(new Set(kernel.classes), classes))
       ?? this.kernels.find((kernel) => meets(new Set(kernel.classes), classes));
     if (holder && holder.name !== this.kernel) {
@@ -142,7 +210,7 @@ export abstract class Selecting extends Fetching {
     const selecting = this.selectKnown(`text ${layer} ${line}`, () => {
       const links = this.tables.get(kernel || this.kernel); // no kernel was known yet
       return links?.has(layer) || links?.native ? links.on(layer, line) : undefined;
-    }, () => this.refusal("schedule") === undefined && !this.unlinked.has(kernel || this.kernel), at);
+    }, () => this.refusal("schedule") === undefined && !this.unlinked.has(kernel || this.kernel), at, () => this.links?.boxOn(layer, line) ?? "");
     if (NATIVE.includes(layer)) {
       await this.ofShown(async (same) => {
         const view = (await this.connection.request("place", { layer, kernel, line: line + 1 }, "place")).view as PlaceView;
@@ -164,7 +232,7 @@ export abstract class Selecting extends Fetching {
 
   /** Bring the first selected line into sight; of machine code, the one that most is done on: a wrapper comes first there. */
   protected toSelection(shown: Pane): void {
-    const stretches = this.links?.lit(shown.layer, this.selected) ?? [];
+    const stretches = this.stretches(shown.layer);
     if (stretches.length > 0) shown.goal = { line: this.busiest(shown.layer, stretches) };
   }
 
@@ -202,6 +270,6 @@ export abstract class Selecting extends Fetching {
 
   /** How many lines of a layer are selected; of graphs that are drawn, nothing is counted. */
   lit(layer: string): number {
-    return this.links ? lineCount(this.links.lit(layer, this.selected)) : 0;
+    return lineCount(this.stretches(layer));
   }
 }

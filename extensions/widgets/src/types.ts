@@ -118,6 +118,10 @@ export interface PaneView { layer: string; kernel: string; language: string; tex
 export interface LinkView {
   version: number; kernel: string; sets: number[][]; layers: Record<string, number[]>; names: Record<string, string>;
   calls: number[][];
+  /** By set: whether its lines do it (0), are around it (1) or tell of the whole function (2); the box that they stand in. */
+  grades: number[]; within: number[];
+  /** The schedule's boxes, outer ones first, each with its name and the number of the one around it; and its state. */
+  boxes: [id: string, name: string, around: number][]; schedule: string;
 }
 export interface GraphBox {
   id: string; kind: "call" | "group" | "input"; lines: string[]; x: number; y: number; width: number; height: number;

@@ -279,6 +279,7 @@ export class WorkbenchStore extends TextEditing {
   private timed = async (branch: number, kernel: string): Promise<void> => {
     const found = await this.connection.request("measure", { kernel, number: branch });
     this.set(() => this.measured.set(`${branch} ${kernel}`, found.view as MeasureView));
+    this.ran("asm");
   };
 
   /** What LLVM says of the kernel's loops; again, and it closes. */
@@ -359,9 +360,23 @@ export class WorkbenchStore extends TextEditing {
 
   /** The editor of the kernel's schedule: a screen in the screen, with commands of its own. */
   get editor(): ScheduleStore {
-    let found = this.editors.get(this.kernel);
-    if (!found) this.editors.set(this.kernel, (found = new ScheduleStore(within(this.host, "schedule", this.kernel))));
+    const kernel = this.kernel;
+    let found = this.editors.get(kernel);
+    if (!found) {
+      this.editors.set(kernel, (found = new ScheduleStore(within(this.host, "schedule", kernel))));
+      found.around = {
+        mark: (box) => (kernel === this.kernel && this.links?.markBox(box, this.selected, this.box)) || 0,
+        chosen: () => void this.selectBox(),
+        drawn: () => this.follow(true),
+      };
+    }
     return found;
+  }
+
+  // --- the editor's boxes and the one selection ---
+
+  protected override editorOf(kernel: string): ScheduleStore | undefined {
+    return this.editors.get(kernel);
   }
 
   /** The tile lens on the kernel's schedule, in the same way. */

@@ -11,7 +11,7 @@ import { Strip } from "./strip";
 import { TargetButton } from "./target";
 import { TipBox } from "./tip";
 import type { LayerView } from "./types";
-import { COMPILED, OF_THE_MODEL, type WorkbenchStore } from "./workbench";
+import { OF_THE_MODEL, type WorkbenchStore } from "./workbench";
 
 export function WorkbenchScreen({ store }: { store: WorkbenchStore }) {
   useStore(store);
@@ -141,13 +141,11 @@ function Chip({ store, layer, number }: { store: WorkbenchStore; layer: LayerVie
   const lit = store.lit(layer.name);
   const holders = OF_THE_MODEL.includes(layer.name) || lit === 0 ? [] : store.holders;
   const selected = say.frame.linesSelected(lit) + (holders.length > 1 ? say.frame.inHolder(holders.indexOf(store.kernel) + 1, holders.length) : "");
-  // Of native code one kernel is compiled when it is looked at, not the layer.
-  const shown = layer.state === "not run" && (store.text(layer.name) !== undefined || (COMPILED.includes(layer.name) && store.links?.native === true));
   const counted = layer.count === null ? "" : ` ${layer.count}`;
-  const title = say.frame.layerHelp(layer.title, layer.count === null ? "" : `${layer.count} ${layer.unit}`, shown ? say.frame.compiledHere : layer.state, layer.note, number, layer.count === null ? "" : say.frame.layerCounts[layer.unit] ?? "");
-  return html`<button class=${`wb-chip wb-chip-${shown ? "ran" : layer.state.replace(" ", "-")}`} title=${title} aria-pressed=${at >= 0}
+  const title = say.frame.layerHelp(layer.title, layer.count === null ? "" : `${layer.count} ${layer.unit}`, layer.state === "in part" ? say.frame.compiledHere : layer.state, layer.note, number, layer.count === null ? "" : say.frame.layerCounts[layer.unit] ?? "");
+  return html`<button class=${`wb-chip wb-chip-${layer.state.replace(" ", "-")}`} title=${title} aria-pressed=${at >= 0}
     onClick=${(event: MouseEvent) => store.show(layer.name, event.shiftKey)}>
-    <span aria-hidden="true">${shown ? "✓" : layer.glyph}</span> ${layer.title}<span class="wb-muted">${counted}</span>
+    <span aria-hidden="true">${layer.glyph}</span> ${layer.title}<span class="wb-muted">${counted}</span>
     ${at >= 0 && html`<sub aria-label=${say.frame.inPane("AB"[at]!)}>${"AB"[at]}</sub>`}
     ${lit > 0 && html`<span class="wb-lit-count" aria-label=${selected} title=${selected}>${lit}${holders.length > 1 ? "+" : ""}</span>`}
   </button>`;

@@ -9,6 +9,7 @@ class Pipeline:
     pipeline = "pipeline"
     screen = "Pipeline"
     not_run = "not run yet"
+    in_part = "in part: kernels were compiled to be looked at or measured"
     left_out = "left out"
     list_of_names = "names, with commas between them"
     another_session = "# another session, from a cell"

@@ -34,6 +34,8 @@ class Session:
         passes = "" if changed is None else f"{changed} changed the program, "
         return f"{passes}{self.milliseconds(time)}{', changed by hand' if by_hand else ''}"
 
+    in_part = "compiled to be looked at or measured, not yet as a whole"
+
     no_onnx = "No ONNX layer: a saved session holds the imported program, not the model that it was imported from."
 
     # errors, traces, breakpoints

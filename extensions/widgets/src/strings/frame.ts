@@ -16,7 +16,7 @@ export const frame = {
   closeSearch: "Close the search",
   compareWholes: "Compare as wholes",
   compareWholesHelp: "Run both on the same inputs",
-  compiledHere: "compiled for this kernel",
+  compiledHere: "compiled to be looked at or measured, not yet as a whole",
   copied: "copied",
   copyHelp: "Copy the whole text; it can be read back",
   definedIn: (line: number) => `defined in line ${line}`,

@@ -2,6 +2,8 @@
 import { number, plural } from "./common";
 
 export const frame_a = {
+  box: (kind: string) => kind,
+  boxNowhere: "It is in no other layer: the program shown there is not of this schedule.",
   explained: "Words explained",
   explainedIn: (line: number) => `Words of line ${line}`,
   failedAt: (step: string) => `✗ ${step} failed`,

@@ -48,6 +48,7 @@ export const steps = {
   nextRewrite: "Next rewrite",
   nextRewriteHelp: "Next rewrite (→)",
   none: "No steps.",
+  inPart: "run in part",
   notRunYet: "not run yet",
   onlyChanged: "Only changed",
   onlyChangedHelp: "Only steps that changed the program (c)",
