@@ -63,5 +63,5 @@ def test_layers_whose_lines_are_linked_are_told_as_compiled(browser: Browser) ->
         for name in ("LLVM", "Assembly"):
             chip = chips.get_by_role("button", name=name)
             expect(chip.locator(".wb-lit-count")).to_be_visible()
-            expect(chip).to_have_attribute("title", re.compile("compiled for this kernel"))
+            expect(chip).to_have_attribute("title", re.compile("compiled to be looked at"))
             expect(chip).not_to_have_class(re.compile("not-run"))
