@@ -81,8 +81,8 @@ def test_a_block_of_the_editor_lights_what_it_does(screen: OneScreen) -> None:
     screen.block("C").click()
     until_lit(screen, [5, 7])
     expect(heading(screen)).to_contain_text("block C")
-    expect(screen.page.locator("[id='wb-node-b:C']")).to_have_class(re.compile("wb-lit"))
-    expect(screen.page.locator("[id='wb-node-l:C:0']")).to_have_class(re.compile("wb-around"))
+    expect(screen.page.locator("[id$='-node-b:C']")).to_have_class(re.compile("wb-lit"))
+    expect(screen.page.locator("[id$='-node-l:C:0']")).to_have_class(re.compile("wb-around"))
 
 
 def test_a_line_chosen_before_gives_way_to_the_loop(screen: OneScreen) -> None:
@@ -92,7 +92,7 @@ def test_a_line_chosen_before_gives_way_to_the_loop(screen: OneScreen) -> None:
     expect(heading(screen)).to_have_text("C")
     until_lit(screen, [7])
     screen.in_mode("Editor")
-    expect(screen.page.locator("[id='wb-node-b:C']")).to_have_attribute("aria-selected", "true")
+    expect(screen.page.locator("[id$='-node-b:C']")).to_have_attribute("aria-selected", "true")
     expect(screen.page.get_by_role("region", name="Primitives")).to_contain_text("For block C")
     screen.loop("i").click()
     expect(heading(screen)).to_contain_text("loop i")
@@ -102,11 +102,11 @@ def test_a_line_chosen_before_gives_way_to_the_loop(screen: OneScreen) -> None:
 def test_a_line_of_code_chooses_its_loop_in_the_editor(screen: OneScreen) -> None:
     rows(screen).filter(has_text="for k_1, k_0").click()
     expect(heading(screen)).to_contain_text("loop k_1")
-    expect(screen.page.locator("[id='wb-node-l:C:2']")).to_have_attribute("aria-selected", "true")
-    expect(screen.page.locator("[id='wb-node-l:C:3']")).to_have_class(re.compile("wb-lit"))
-    expect(screen.page.locator("[id='wb-node-l:C:1']")).to_have_class(re.compile("wb-around"))
+    expect(screen.page.locator("[id$='-node-l:C:2']")).to_have_attribute("aria-selected", "true")
+    expect(screen.page.locator("[id$='-node-l:C:3']")).to_have_class(re.compile("wb-lit"))
+    expect(screen.page.locator("[id$='-node-l:C:1']")).to_have_class(re.compile("wb-around"))
     rows(screen).filter(has_text="T.float32(0.0)").click()
-    expect(screen.page.locator("[id='wb-node-b:C']")).to_have_attribute("aria-selected", "true")
+    expect(screen.page.locator("[id$='-node-b:C']")).to_have_attribute("aria-selected", "true")
 
 
 def test_the_loop_that_a_move_makes_is_selected_after_it(screen: OneScreen) -> None:
