@@ -16,6 +16,8 @@ from workbench.arith import build
 from workbench.codegen.llvm.facts import needs_one_pass
 from workbench.core.node import post_order
 from workbench.schedule import Schedule, Trace
+from workbench.schedule.rules.generic import blockwise
+from workbench.schedule.rules.shapes import Machine
 from workbench.target import Target
 from workbench.tir import nodes as t
 from workbench.tir.interpret import interpret
@@ -302,3 +304,20 @@ def test_symbolic_extents_get_a_schedule_too() -> None:
     data, out = np.ones((5, 8), "float32"), np.zeros((5, 8), "float32")
     interpret(sch.func, data, out)
     assert (out == 2).all()
+
+
+def sums_of_columns() -> Schedule:
+    x = te.placeholder((64, 48), name="X")
+    k = te.reduce_axis((0, 64), name="k")
+    return Schedule(te.create_prim_func([x, te.compute((48,), lambda j: te.sum(x[k, j], axis=k), name="total")]))
+
+
+def test_sums_of_columns_go_in_vectors() -> None:
+    """The loop over columns is cut before it changes places with that over rows, and made a vector afterwards."""
+    schedule = sums_of_columns()
+    blockwise(schedule, Machine(16, 32))
+    kinds = [loop.kind for loop in post_order(schedule.func) if isinstance(loop, t.For)]
+    assert t.ForKind.VECTORIZED in kinds, schedule.code()
+    values, found = np.random.default_rng(0).random((64, 48), np.float32), np.zeros(48, np.float32)
+    interpret(schedule.func, values, found, check_regions=True)
+    np.testing.assert_allclose(found, values.sum(0, dtype=np.float64), rtol=1e-5)

@@ -16,42 +16,71 @@ from ..arith import build
 from .compute_conv import reach
 from .nn_pool import adaptive_window, window_counts
 from .reduce import reduce_tensor
-from .shapes import product
+from .shapes import ceil_divide, product
 
 
-def pool(op: Any, data: Any) -> Any:
-    """Max or average pooling over windows."""
+def pool(op: Any, data: Any, lanes: int = 1, apart: bool = False) -> Any:
+    """Max or average pooling over windows.
+
+    `lanes`: along the last axis, if it is pooled, a multiple of so many elements is computed (`pool_out` leaves those
+    beyond the result away again).  `apart`: windows are reduced along all axes but the last first, for every column
+    (`pool_rows`); then along the last.
+    """
+    axes, shape = op.axes(), list(op.shape(data.shape))
+    whole = list(shape)
+    if lanes > 1 and axes[-1] == len(shape) - 1:
+        shape[-1] = ceil_divide(shape[-1], lanes) * lanes
+    name = "pool_sum" if op.average else "pool_max"
+    found = _surrounded(op, data, shape, lanes)
+    *others, last = range(len(axes))
+    if apart and others:
+        found = _reduced(op, found, shape, others, "pool_rows")
+    found = _reduced(op, found, shape, [last] if apart else [*others, last], name)
+    if op.average:
+        return _mean(op, found, data, whole)
+    return found if shape == whole else te.compute(whole, lambda *i: found(*i), name="pool_out", tag="injective")
+
+
+def _reduced(op: Any, data: Any, shape: Sequence[Any], part: Sequence[int], name: str) -> Any:
+    """Windows reduced along the pooled axes that `part` numbers, to their extents of `shape`."""
     size, strides, dilation, _ = op.window()
-    axes, shape = op.axes(), op.shape(data.shape)
-    neutral = build.const(0, data.dtype) if op.average else te.min_value(data.dtype)
-    big = _surrounded(op, data, shape, neutral)
-    taps = [te.reduce_axis((0, extent), name=f"r{at}") for at, extent in enumerate(size)]
+    axes = op.axes()
+    taps = {axes[at]: te.reduce_axis((0, size[at]), name=f"r{at}") for at in part}
+    steps = {axes[at]: (strides[at], dilation[at]) for at in part}
 
     def element(*i: Any) -> Any:
         where = list(i)
-        for at, axis in enumerate(axes):
-            where[axis] = i[axis] * strides[at] + taps[at].var * dilation[at]
-        return (te.sum if op.average else te.max)(big(*where), axis=taps)
+        for axis, tap in taps.items():
+            where[axis] = i[axis] * steps[axis][0] + tap.var * steps[axis][1]
+        return (te.sum if op.average else te.max)(data(*where), axis=list(taps.values()))
 
-    name = "pool_sum" if op.average else "pool_max"
-    found = te.compute(shape, element, name=name, tag="pool")
-    if not op.average:
-        return found
-    counts = [_count(op, at, data.shape[axis], shape[axis], axis) for at, axis in enumerate(axes)]
+    extents = [shape[axis] if axis in taps else extent for axis, extent in enumerate(data.shape)]
+    return te.compute(extents, element, name=name, tag="pool")
+
+
+def _mean(op: Any, total: Any, data: Any, shape: Sequence[Any]) -> Any:
+    """Sums divided by the number of elements that count."""
+    counts = [_count(op, at, data.shape[axis], shape[axis], axis) for at, axis in enumerate(op.axes())]
     return te.compute(
-        shape, lambda *i: found(*i) / build.cast(data.dtype, product(count(i) for count in counts)),
+        shape, lambda *i: total(*i) / build.cast(data.dtype, product(count(i) for count in counts)),
         name="pool_avg", tag="elemwise",
     )  # fmt: skip
 
 
-def _surrounded(op: Any, data: Any, shape: Sequence[Any], neutral: Any) -> Any:
-    """Data with the neutral value around it, as far as windows reach."""
+def _surrounded(op: Any, data: Any, shape: Sequence[Any], lanes: int = 1) -> Any:
+    """Data with the neutral value around it, as far as the windows of a result of that shape reach.
+
+    The last axis, if it is pooled, is filled up to a multiple of `lanes`.
+    """
     size, strides, dilation, pads = op.window()
+    neutral = build.const(0, data.dtype) if op.average else te.min_value(data.dtype)
     axes = op.axes()
     extents = list(data.shape)
     outside = False
     for at, axis in enumerate(axes):
         needed = reach(shape[axis], strides[at], size[at], dilation[at])
+        if lanes > 1 and axis == len(extents) - 1:
+            needed = ceil_divide(needed, lanes) * lanes
         extents[axis] = needed
         known = isinstance(needed, int) and isinstance(data.shape[axis], int)
         outside |= pads[at] > 0 or (needed > data.shape[axis] if known else pads[at + len(size)] > 0 or op.ceil_mode)

@@ -197,6 +197,7 @@ class MaxPool2D(Pool):
     ceil_mode: bool = _CEIL
     precision = Precision.FOLLOW
     padding_value = -math.inf
+    family = "pool"
     average = False
     examples = (*_examples2, example(ints(1, 2, 4, 4), pool_size=2, padding=1))
 
@@ -214,6 +215,7 @@ class AvgPool2D(Pool):
     ceil_mode: bool = _CEIL
     count_include_pad: bool = _COUNT
     precision = Precision.NEVER
+    family = "pool"
     average = True
     accumulates = True
     examples = (
@@ -237,6 +239,7 @@ class MaxPool1D(Pool):
     ceil_mode: bool = _CEIL
     precision = Precision.FOLLOW
     padding_value = -math.inf
+    family = "pool"
     average = False
     examples = _examples1
 
@@ -254,6 +257,7 @@ class AvgPool1D(Pool):
     ceil_mode: bool = _CEIL
     count_include_pad: bool = _COUNT
     precision = Precision.NEVER
+    family = "pool"
     average = True
     accumulates = True
     examples = (*_examples1, example(floats(1, 2, 5), pool_size=3, padding=1, count_include_pad=True))
@@ -284,6 +288,7 @@ class MaxPool3D(Pool):
     ceil_mode: bool = _CEIL
     precision = Precision.FOLLOW
     padding_value = -math.inf
+    family = "pool"
     average = False
     examples = _examples3
 
@@ -301,6 +306,7 @@ class AvgPool3D(Pool):
     ceil_mode: bool = _CEIL
     count_include_pad: bool = _COUNT
     precision = Precision.NEVER
+    family = "pool"
     average = True
     accumulates = True
     examples = _examples3

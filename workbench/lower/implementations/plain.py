@@ -20,14 +20,15 @@ class Plain(Implementation):
 
     about = "the operator's own expression, block by block"
 
-    def __init__(self, family: str) -> None:
+    def __init__(self, family: str, share: float = SHARE) -> None:
         self.name = f"{family}.plain"
+        self.share = share
 
     def why_not(self, workload: Workload) -> Failure | None:
         return None
 
     def costs(self, workload: Workload) -> Iterator[tuple[Config, float]]:
-        yield {}, _operations(workload) / 2 / (2 * workload.machine.lanes) / SHARE
+        yield {}, _operations(workload) / 2 / (2 * workload.machine.lanes) / self.share
 
     def schedule(self, schedule: Schedule, block: str, workload: Workload, config: Config) -> None:
         generic.blockwise(schedule, workload.machine)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from ..implementation import Implementation
-from . import conv2d, product, products_of_bytes, softmax, winograd
+from . import conv2d, pooling, product, products_of_bytes, softmax, winograd
 from .plain import Plain
 
-READ_OF: Final = {"conv2d": ("geometry", "flops"), "winograd": ("geometry", "flops"), "product": ("extents", "flops")}
+READ_OF: Final = {"conv2d": ("geometry", "flops"), "winograd": ("geometry", "flops"), "product": ("extents", "flops"),
+    "pool": ("axes", "window", "flops"),
+}
 """By family: methods of its operators that implementations read, beside type rule and computation."""
 
 FAMILIES: Final[dict[str, tuple[Implementation, ...]]] = {
@@ -18,5 +20,6 @@ FAMILIES: Final[dict[str, tuple[Implementation, ...]]] = {
     ),
     "winograd": (winograd.Tiles(), Plain("winograd")),
     "product": (product.Tiles(), products_of_bytes.ByteTiles(), Plain("product")),
+    "pool": (pooling.Windows(), pooling.Apart(), Plain("pool", pooling.PLAIN)),
     "softmax": (softmax.Rows(), Plain("softmax")),
 }

@@ -152,17 +152,21 @@ def _is_choice(node: Node) -> bool:
 
 def vectors(schedule: Schedule, loop: LoopRV, lanes: int) -> tuple[list[LoopRV], list[LoopRV]]:
     """The loop cut into vectors; (loops left outside, the vectorized loop or nothing)."""
+    outer, inner = _cut(schedule, loop, lanes)
+    for one in inner:
+        schedule.vectorize(one)
+    return outer, inner
+
+
+def _cut(schedule: Schedule, loop: LoopRV, lanes: int) -> tuple[list[LoopRV], list[LoopRV]]:
+    """(Loops left outside, the loop over a vector or nothing)."""
     size = schedule.get(loop).extent
     known = getattr(size, "value", None)
     chosen = (whole_lanes(known, lanes) if isinstance(known, int) else None) or lanes
     if not isinstance(known, int) or known > chosen:
         outer, inner = schedule.split(loop, factors=[None, chosen])
-        schedule.vectorize(inner)
         return [outer], [inner]
-    if known > 1:
-        schedule.vectorize(loop)
-        return [], [loop]
-    return [loop], []
+    return ([], [loop]) if known > 1 else ([loop], [])
 
 
 def parallel(schedule: Schedule, loops: list[LoopRV], work: int) -> LoopRV | None:
@@ -216,9 +220,11 @@ def reduction(schedule: Schedule, name: str, machine: Machine) -> None:
     strided = not unit_stride(site, items[last])
     even = size is not None and (whole_lanes(size, lanes) or 1) % 2 == 0
     if size is not None and size >= 4 and unit_stride(site, items[last], 4) and (even or not strided):
-        outer, inner = vectors(schedule, loops[last], lanes)
+        outer, inner = _cut(schedule, loops[last], lanes)
         rows = [loops[number] for number in spatial[:-1]] + outer
         schedule.reorder(*rows, *[loops[number] for number in reduced], *inner)
+        for loop in inner:
+            schedule.vectorize(loop)
     else:
         rows = [loops[number] for number in spatial]
         around = in_lanes(schedule, name, machine)
