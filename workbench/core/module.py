@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from .._lazy import bundle_of, classic_text_of, display, function_of, global_var, script_of
 from .equal import fingerprint, same, structural_equal
@@ -191,8 +191,7 @@ class HeldModule:
     def __get__(self, holder: Any, owner: type | None = None) -> IRModule:
         if holder is None:
             raise AttributeError("a held module has no default")
-        held: dict[str, ModuleState] = vars(holder)
-        return IRModule.from_state(held[self._place])
+        return IRModule.from_state(cast("ModuleState", vars(holder)[self._place]))
 
     def __set__(self, holder: Any, module: IRModule) -> None:
         vars(holder)[self._place] = module.state
