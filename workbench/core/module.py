@@ -191,11 +191,11 @@ class HeldModule:
     def __get__(self, holder: Any, owner: type | None = None) -> IRModule:
         if holder is None:
             raise AttributeError("a held module has no default")
-        state: Any = vars(holder)[self._place]
-        return IRModule.from_state(state)
+        held: dict[str, ModuleState] = holder.__dict__
+        return IRModule.from_state(held[self._place])
 
     def __set__(self, holder: Any, module: IRModule) -> None:
-        vars(holder)[self._place] = module.state
+        holder.__dict__[self._place] = module.state
 
 
 def key_name(key: Any) -> str:
