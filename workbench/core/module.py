@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 from .._lazy import bundle_of, classic_text_of, display, function_of, global_var, script_of
 from .equal import fingerprint, same, structural_equal
@@ -191,10 +191,11 @@ class HeldModule:
     def __get__(self, holder: Any, owner: type | None = None) -> IRModule:
         if holder is None:
             raise AttributeError("a held module has no default")
-        return IRModule.from_state(cast("ModuleState", vars(holder)[self._place]))
+        held: dict[str, ModuleState] = holder.__dict__
+        return IRModule.from_state(held[self._place])
 
     def __set__(self, holder: Any, module: IRModule) -> None:
-        vars(holder)[self._place] = module.state
+        holder.__dict__[self._place] = module.state
 
 
 def key_name(key: Any) -> str:

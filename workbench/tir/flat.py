@@ -30,12 +30,12 @@ Findings = Iterator[tuple[str, Node]]
 @per_node
 def disagreements(func: t.PrimFunc) -> tuple[tuple[str, Node], ...]:
     """What a function's marks say wrongly, with the nodes concerned; none of a function without marks."""
-    return tuple((*_of_signature(func), *_of_arena(func)))
+    return tuple((*_of_parameters(func), *_of_body(func), *_of_arena(func)))
 
 
-def require_marks(func: t.PrimFunc, name: str = "") -> None:
-    """Raise E-TIR-SIGNATURE for a function that says of itself what is not so."""
-    for message, node in disagreements(func):
+def require_marks(func: t.PrimFunc, name: str = "", body: bool = True) -> None:
+    """Raise E-TIR-SIGNATURE for a function that says of itself what is not so; without `body`, of its parameters."""
+    for message, node in disagreements(func) if body else _of_parameters(func):
         raise WorkbenchError(
             "E-TIR-SIGNATURE", message, where=f"function {name or func.attrs.get('global_symbol', 'main')}",
             found=str(func.attrs.get(SIGNATURE, func.attrs.get("arena_bytes")))[:200], expected=LAW,
@@ -43,7 +43,7 @@ def require_marks(func: t.PrimFunc, name: str = "") -> None:
         )  # fmt: skip
 
 
-def _of_signature(func: t.PrimFunc) -> Findings:
+def _of_parameters(func: t.PrimFunc) -> Findings:
     if SIGNATURE not in func.attrs:
         return
     entries: Any = func.attrs[SIGNATURE]
@@ -60,7 +60,6 @@ def _of_signature(func: t.PrimFunc) -> Findings:
     for param, entry in zip(passed, entries, strict=True):
         if not stated.agrees(param, entry):
             yield f"the attribute `signature` says {entry!r} of the parameter {param.name}, which is another", param
-    yield from _of_body(func)
 
 
 class _Stated:
@@ -112,7 +111,9 @@ def _asserted_first(body: t.Stmt) -> Iterator[t.AssertStmt]:
 
 def _of_body(func: t.PrimFunc) -> Findings:
     """What is not flat, and stores into parameters that are not said to be written."""
-    written = set(func.attrs.get("written", ()))
+    written: Any = func.attrs.get("written", ())
+    if SIGNATURE not in func.attrs or not _is_texts(written):
+        return
     passed = {id(param) for param in func.params}
     for node in pre_order(func.body):
         if isinstance(node, (t.Block, t.BlockRealize)):

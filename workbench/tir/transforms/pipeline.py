@@ -55,7 +55,7 @@ def lower_module(mod: IRModule) -> IRModule:
     """Run the pipeline on the functions of a module that are not lowered yet."""
     functions = {name: func for name, func in mod.items() if isinstance(func, t.PrimFunc)}
     for name, func in functions.items():
-        require_marks(func, name)
+        require_marks(func, name, body=False)  # code generation looks into the body
     todo = {name: func for name, func in functions.items() if "signature" not in func.attrs}
     made = IRModule(todo)
     context = PassContext.current()
