@@ -16,6 +16,7 @@ from workbench import te
 from workbench.schedule import Schedule
 from workbench.ui.lens import TileLens
 from workbench.ui.workbench import Workbench
+from workbench.views.editor_forms import offered
 
 AROUND = 32
 """Pixels that the page has beside a screen."""
@@ -177,3 +178,9 @@ def test_the_lens_has_no_picture_that_is_a_line(harness: Harness, width: int) ->
     assert abs(top(back) - top(slider)) < 12, "the buttons stand beside their slider"
     told = page.locator(".wb-lens-result > span").bounding_box()
     assert told is not None and told["width"] > 300
+
+
+def test_what_is_seldom_of_use_stands_last_in_its_group() -> None:
+    """For a loop of lanes, `add_unit_loop` was the first thing offered."""
+    names = [entry.name for entry in offered() if entry.category == "loop"]
+    assert names[0] == "split" and names[-1] == "add_unit_loop"
