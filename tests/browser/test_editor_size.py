@@ -99,7 +99,7 @@ def python_lines(harness: Harness) -> float:
 
 
 @pytest.mark.parametrize("alone", [False, True], ids=["in a pane", "alone"])
-def test_the_python_of_the_schedule_shows_whole_lines_four_at_least_and_more_for_more(
+def test_the_python_of_the_schedule_shows_whole_lines_one_without_moves_then_four_and_more_for_more(
     harness: Harness, alone: bool
 ) -> None:
     schedule = Schedule(plain_matmul(64, 64, 64))
@@ -110,9 +110,12 @@ def test_the_python_of_the_schedule_shows_whole_lines_four_at_least_and_more_for
         opened(harness, schedule)
     expect(harness.page.locator(".wb-bottom")).to_be_visible()
     assert harness.page.locator(".wb-code-line").first.evaluate("one => one.offsetHeight") == LINE
+    assert alone or python_lines(harness) == 1
+    first = schedule.split(schedule.get_loops("C")[0], factors=[None, 32])[1]
+    harness.push()
+    expect(harness.page.locator(".wb-bottom section").first.locator(".wb-code-line")).to_have_count(3)
     assert python_lines(harness) == 4 or (alone and python_lines(harness) in range(4, 9))
-    first = schedule.get_loops("C")[0]
-    for factor in (32, 16, 8):
+    for factor in (16, 8):
         first = schedule.split(first, factors=[None, factor])[1]
     harness.push()
     expect(harness.page.locator(".wb-bottom section").first.locator(".wb-code-line")).to_have_count(5)

@@ -18,8 +18,12 @@ SCREEN = "from tests.driver.programs import small_session\nscreen = small_sessio
 
 
 @pytest.fixture
-def lab(tmp_path: Path) -> Iterator[LabServer]:
+def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LabServer]:
     (tmp_path / "lesson.ipynb").write_text(json.dumps(notebook(SCREEN, "screen.session.show()")))
+    extensions = tmp_path / ".share" / "labextensions"
+    extensions.mkdir(parents=True)
+    (extensions / "compiler-workbench").symlink_to(ROOT / "workbench" / "labextension")
+    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / ".share"))
     with LabServer(tmp_path) as server:
         yield server
 
@@ -56,6 +60,12 @@ def test_a_notebook_opened_again_shows_graph_difference_and_loops(lab: LabServer
     again.goto(lab.url("lesson.ipynb"), timeout=60_000)
     picture = again.locator(".jp-RenderedSVG img, .jp-RenderedSVG svg")
     expect(picture).to_be_visible(timeout=60_000)
+    lost = again.locator(".jp-OutputArea-output", has_text="model not found")
+    expect(lost).to_have_count(1, timeout=60_000)
+    expect(lost).to_be_hidden()
+    expect(picture).to_have_css("filter", "none")
+    again.evaluate("void window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })")
+    expect(picture).to_have_css("filter", "invert(0.9) hue-rotate(180deg)")
     again.screenshot(path=str(tmp_path / "again.png"))
     book = json.loads((tmp_path / "lesson.ipynb").read_text())
     outputs = book["cells"][0]["outputs"]

@@ -56,6 +56,7 @@ def test_ux_95_an_exercise_turns_green_as_it_is_solved(harness: Harness, screen:
     status = panel(harness).get_by_role("status").first
     expect(status).to_have_text("not solved yet: 0 of 3 points")
     expect(panel(harness)).to_contain_text("The same sum for one thread with vectors of eight lanes")
+    expect(panel(harness).locator("p code").first).to_have_text("B_rf")  # its backticks are signs, not text
     open_ones = checks(harness).filter(has_text="does not hold: ")
     expect(open_ones).to_have_count(2)
     solve(harness)

@@ -39,7 +39,8 @@ SAYS = {
 """What each notebook is there to show, as it stands in its outputs."""
 
 SCREENS = {"00_tour": 2, "02_relay": 1, "03_write_a_pass": 1, "06_primitives": 1, "07_legality": 1,
-           "08_memory_and_tiles": 1, "11_matmul_to_peak": 1, "13_reading_generated_code": 1}  # fmt: skip
+           "08_memory_and_tiles": 1, "09_reductions_rfactor": 1, "11_matmul_to_peak": 1,
+           "13_reading_generated_code": 1}  # fmt: skip
 """How many live screens a notebook opens."""
 
 MEGABYTES = {"04_find_the_bug": 600}

@@ -126,3 +126,16 @@ def test_nothing_is_made_up() -> None:
     ):
         assert error is not None and handle.suggest(error) == []
         assert error.fix == error.hint
+
+
+def test_a_long_sum_is_given_lanes_by_a_split_first() -> None:
+    """A partial result for each of 480 iterations made one vector of 480 lanes."""
+    sch = Schedule(p.plain_matmul(4, 6, 480))
+    error = sch.why_not("vectorize", sch.get_loops("C")[-1])
+    assert isinstance(error, ScheduleError)
+    factored = [one for one in sch.suggest(error, 8) if "rfactor" in one.text]
+    told = [f"use rfactor on {length} iterations of k, split off first" for length in (16, 8)]
+    assert [one.text for one in factored] == [*told, "use rfactor on k"]
+    factored[0].apply(sch)
+    lanes = [site.loop for site in sch.state.tree.loops.values() if site.loop.kind is t.ForKind.VECTORIZED]
+    assert [getattr(loop.extent, "value", None) for loop in lanes] == [16]

@@ -20,3 +20,11 @@ def test_a_wrong_report_is_escaped() -> None:
     shown = report._repr_mimebundle_()["text/html"]
     assert "<img" not in shown and "<script" not in shown and "<b>" not in shown
     assert "out[1, 2] is 3, expected 4, 7 ulp away" in shown and "a note" in shown
+
+
+def test_how_far_away_it_is_is_told_in_a_unit_that_says_something() -> None:
+    """Zero is 3e45 units in the last place away from four."""
+    far = WrongTensor("conv2d", "out", (0,), np.float32(4.2125134), np.float32(0), 3.01e45, 1, 9)
+    assert str(far).startswith("conv2d: out[0] is 4.2125134, expected 0, off by 4.21; ")
+    lost = WrongTensor("conv2d", "out", (0,), np.float32("nan"), np.float32(0), float("nan"), 1, 9)
+    assert str(lost).startswith("conv2d: out[0] is nan, expected 0; ")

@@ -20,6 +20,7 @@ import numpy as np
 from ..analysis.fact import Fact
 from ..analysis.operations import flops
 from ..analysis.programs import target_of
+from ..analysis.quick_cycles import quick_cycles
 from ..codegen.backend import building_for
 from ..core.errors import WorkbenchError, nearest
 from ..core.module import IRModule
@@ -121,6 +122,14 @@ def measure_kernel(session: Session, kernel: str, patience: float | None = None)
         found = _measured(module[kernel], plain[kernel], kernel, building_for(session.target), patience)
     session.provenance.is_compiled(kernel)
     return found
+
+
+def modelled_cycles(session: Session, kernel: str) -> int | None:
+    """Cycles of one run of a kernel on one core, by the cost model (`quick_cycles`); None where it has no estimate."""
+    try:
+        return quick_cycles(session.step(session.plan.loop_step()).stage.module[kernel], session.target).total
+    except WorkbenchError:
+        return None
 
 
 def _measured(function: PrimFunc, plain: PrimFunc, name: str, chosen: Target, patience: float | None) -> Measurement:

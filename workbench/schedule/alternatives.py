@@ -26,6 +26,8 @@ _LENGTHS = (16, 8, 4, 2)
 """Lengths to split off, of lanes mostly."""
 _LANES = 2
 """Lengths of lanes that are proposed for one loop, the longest first."""
+_MOST_LANES = 64
+"""Lanes of a few registers of the widest machines: longer vectors go through the stack."""
 
 
 def proposals(case: Case) -> Iterator[Proposal]:
@@ -99,7 +101,7 @@ def _nearest(chain: list[t.For], var: Var) -> list[t.For]:
 
 def _runs_once(loop: t.For) -> bool:
     """Whether there is one iteration: nearly everything is legal there, and nothing comes of it."""
-    return getattr(loop.extent, "value", None) == 1
+    return _constant(loop) == 1
 
 
 def _on(case: Case, name: str, loop: t.For) -> Plan:
@@ -148,14 +150,43 @@ def _rfactor(case: Case) -> Iterator[Proposal]:
     if "rfactor" not in PRIMITIVES:
         return
 
-    def plan(trial: Trial) -> None:
-        made = trial.do("rfactor", loop=loop, factor_axis=0)
-        site = trial.state.block(made)
-        same = next((item for item in site.loops if item.var.name == loop.target.name), None)
-        target = trial.loop(same if same is not None else site.loops[0])
-        trial.do(case.attempt.primitive, **{**case.arguments, "loop": target})
+    if case.attempt.primitive == "vectorize":
+        yield from _rfactor_of_lanes(case, loop)
+    yield f"use rfactor on {loop.target.name}", lambda trial: _factored(case, trial, loop)
 
-    yield f"use rfactor on {loop.target.name}", plan
+
+def _rfactor_of_lanes(case: Case, loop: LoopRV) -> Iterator[Proposal]:
+    """One partial result for each lane of a vector, where one for each iteration would be more than registers hold."""
+    extent = next((_constant(one) for one in case.chain(loop) if one.var is loop.target), None)
+    if extent is None or extent <= _MOST_LANES:
+        return
+
+    def plan(trial: Trial, length: int) -> None:
+        _factored(case, trial, trial.do("split", loop=loop, factors=[None, length])[-1])
+
+    for length in _fitting(extent):
+        yield (
+            f"use rfactor on {length} iterations of {loop.target.name}, split off first", partial(plan, length=length)
+        )  # fmt: skip
+
+
+def _factored(case: Case, trial: Trial, loop: LoopRV) -> None:
+    """Factor the loop out, and do what was asked for on the partial results."""
+    made = trial.do("rfactor", loop=loop, factor_axis=0)
+    site = trial.state.block(made)
+    same = next((item for item in site.loops if item.var.name == loop.target.name), None)
+    target = trial.loop(same if same is not None else site.loops[0])
+    trial.do(case.attempt.primitive, **{**case.arguments, "loop": target})
+
+
+def _constant(loop: t.For) -> int | None:
+    """The number of iterations, where it is one."""
+    return getattr(loop.extent, "value", None)
+
+
+def _fitting(extent: int | None) -> list[int]:
+    """Lengths of lanes that divide a number of iterations, the longest of them first."""
+    return [one for one in _LENGTHS if extent is not None and extent % one == 0 and extent != one][:_LANES]
 
 
 def _split_for_extent(case: Case) -> Iterator[Proposal]:
@@ -174,11 +205,9 @@ def _few_lanes(case: Case) -> Iterator[Proposal]:
     loop: LoopRV = case.given(LoopRV)
     chain = case.chain(loop)
     for at, other in reversed(list(enumerate(chain))):
-        extent = getattr(other.extent, "value", None)
-        fitting = [length for length in _LENGTHS if extent is not None and extent % length == 0 and extent != length]
         if other.var is loop.target:
             continue
-        for length in fitting[:_LANES]:
+        for length in _fitting(_constant(other)):
             plan = partial(_lanes_inside, case, other, chain[at + 1 :], length)
             yield f"legal on {length} iterations of {other.var.name}, split off first", plan
 

@@ -34,7 +34,7 @@ class Ranked:
 
 _ON_THREADS = frozenset({"parallel", "bind"})
 """Their cycles are shared by threads, of which the model knows nothing."""
-_TRIED = 6
+_TRIED = 8
 """Suggestions that are ranked; the best of them are answered."""
 
 

@@ -21,7 +21,7 @@ from workbench.core.interrupts import interrupts_held
 from workbench.driver.given_inputs import drawn_inputs
 from workbench.driver.history import identities
 from workbench.driver.layers import compiled_apart, lacks_onnx
-from workbench.driver.measure import measure_kernel
+from workbench.driver.measure import measure_kernel, modelled_cycles
 from workbench.driver.session import Session
 from workbench.ui.ablation import ablation_commands
 from workbench.ui.branches import BranchCommands
@@ -394,12 +394,16 @@ class Workbench(Screen):
         return Answer("")
 
     def _measure(self, args: dict[str, Any]) -> Answer:
-        """A kernel's time on this machine, as it is compiled, its rate and share of the peak."""
+        """A kernel's time on this machine, as it is compiled, its rate and share of the peak; cycles by the model."""
         number, session = argument(args, "number", int, None), self._model.session
         if number is not None:
             session = self._branches.numbered(number).session
-        found = measure_kernel(session, argument(args, "kernel", str))
-        return Answer("", {"text": str(found), "seconds": found.seconds, "share": found.share, "rate": found.rate})
+        kernel = argument(args, "kernel", str)
+        found = measure_kernel(session, kernel)
+        return Answer("", {
+            "text": str(found), "seconds": found.seconds, "share": found.share, "rate": found.rate,
+            "cycles": modelled_cycles(session, kernel),
+        })  # fmt: skip
 
     def _take_back(self, args: dict[str, Any]) -> Answer:
         """A kernel's schedule without one of its moves (from 1, with this code); the later ones are done again."""

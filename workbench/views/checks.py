@@ -142,8 +142,7 @@ def _tensor(tensor: Any) -> TensorView | None:
         return None
     index = ", ".join(map(str, tensor.index))
     found, expected = (f"{one:.8g}" if isinstance(one, float) else str(one) for one in (tensor.found, tensor.expected))
-    told = tensor.ulp == tensor.ulp and tensor.expected != 0  # units at zero are those of the smallest numbers
-    ulp = f"{tensor.ulp:.3g}" if told else ""
+    ulp = tensor.units if tensor.expected != 0 else ""
     element = f"{tensor.buffer}[{index}]"
     return TensorView(tensor.place, element, found, expected, ulp, tensor.count, tensor.size, tensor.note)
 

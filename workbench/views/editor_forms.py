@@ -26,14 +26,18 @@ _CATEGORIES: Final = ("loop", "place", "inline", "cache", "reduction", "tile", "
 """The order of the groups in which primitives are offered; others follow."""
 _FIRST: Final = ("split", "reorder", "vectorize", "parallel", "unroll", "compute_at", "cache_write")
 """The primitives that most schedules are made of; each stands first in its group."""
+_LAST: Final = ("add_unit_loop",)
+"""Legal nearly everywhere and seldom of use: what few things are legal beside it is looked for first."""
 
 
 def offered() -> list[Primitive]:
     """The primitives that the editor offers."""
     return sorted(
         (entry for entry in PRIMITIVES.values() if entry.category not in ("get", "sample", "other")),
-        key=lambda entry: (_rank(_CATEGORIES, entry.category), _rank(_FIRST, entry.name), entry.name),
-    )
+        key=lambda entry: (
+            _rank(_CATEGORIES, entry.category), entry.name in _LAST, _rank(_FIRST, entry.name), entry.name,
+        ),
+    )  # fmt: skip
 
 
 def _rank(order: tuple[str, ...], name: str) -> int:

@@ -1,8 +1,8 @@
 // The pane of badges: a row for each step; below a wrong one its first wrong tensor, its first wrong rewrite, the test.
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { BadgeView, ChecksStore, NarrowedView, TensorView } from "./checks";
 import { onKeys } from "./keys";
-import { Problem, html, useIds } from "./parts";
+import { Problem, html, reveal, useIds } from "./parts";
 import { useStore } from "./store";
 import { say } from "./strings";
 
@@ -55,22 +55,25 @@ function Row({ badge, store, id }: { badge: BadgeView; store: ChecksStore; id: s
 
 function Detail({ store }: { store: ChecksStore }) {
   const badge = store.badge;
+  const box = useRef<HTMLElement>(null);
+  const answer = store.narrowed;
+  useLayoutEffect(() => reveal(box.current, box.current?.querySelector(".wb-found")), [badge?.step, answer]);
   if (!badge) return html`<div class="wb-check-detail wb-muted">${store.view?.state === "done" && !store.view.first_wrong
     ? say.checks.everyStepRight : say.checks.choose}</div>`;
-  const found = store.narrowed;
+  const found = answer;
   const busy = store.view?.narrowing === badge.step;
-  return html`<section class="wb-check-detail" aria-label=${say.checks.badge(badge.step)}>
+  return html`<section class="wb-check-detail" aria-label=${say.checks.badge(badge.step)} ref=${box}>
     <h4>${badge.since ? say.checks.between(badge.since, badge.step) : say.checks.verdict(badge.step, verdict(badge))}
       ${store.onShow && html` <button class="wb-link" onClick=${() => store.onShow!(badge.step, null)}>${say.checks.whatChanged}</button>`}</h4>
     ${badge.note && html`<p>${badge.note}</p>`}
     ${store.onShow && badge.suspects.length > 0 && html`<p>${badge.suspects.map((step) => html`<button class="wb-link" onClick=${() => store.onShow!(step, null)}>${say.checks.suspect(step)}</button> `)}</p>`}
-    ${badge.tensor && html`<${Tensor} title=${say.checks.firstWrongTensor} tensor=${badge.tensor} />`}
     ${badge.verdict === "wrong" && html`<p class="wb-check-actions">
       ${!found && html`<button class="wb-button wb-primary" disabled=${busy || store.running} onClick=${() => store.narrow(badge.step)}>
         ${busy ? say.checks.looking : say.checks.narrow}</button>`}
       <button class="wb-button" disabled=${store.running} onClick=${() => store.save(badge.step)}>${store.view?.saving === badge.step ? say.checks.writing : say.checks.save}</button>
       ${store.view?.saved && html`<span role="status">${say.checks.saved} <code>${store.view.saved}</code></span>`}</p>`}
     ${found && html`<${Found} found=${found} store=${store} />`}
+    ${badge.tensor && html`<${Tensor} title=${say.checks.firstWrongTensor} tensor=${badge.tensor} />`}
   </section>`;
 }
 

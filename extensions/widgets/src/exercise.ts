@@ -26,6 +26,11 @@ export class ExerciseStore extends BaseStore {
   }
 }
 
+/** A text with what stands between backticks as code. */
+function words(text: string) {
+  return text.split("`").map((part, i) => (i % 2 ? html`<code>${part}</code>` : part));
+}
+
 export function ExercisePane({ store }: { store: ExerciseStore }) {
   useStore(store);
   useEffect(() => void store.ask(), [store]);
@@ -38,12 +43,12 @@ export function ExercisePane({ store }: { store: ExerciseStore }) {
       <button class="wb-button" disabled=${!view.more} title=${say.exercise.hintHelp} onClick=${() => void store.ask("hint")}>${say.exercise.hint}</button>
       <button class="wb-button wb-primary" title=${say.exercise.submitHelp} onClick=${() => void store.ask("submit")}>${say.exercise.submit}</button></div>
     ${store.problem && html`<${Problem} error=${store.problem} />`}
-    <p>${view.goal} <span class="wb-muted">${Object.entries(view.shapes).map(([name, extent]) => `${name} = ${extent}`).join(", ")}</span></p>
+    <p>${words(view.goal)} <span class="wb-muted">${Object.entries(view.shapes).map(([name, extent]) => `${name} = ${extent}`).join(", ")}</span></p>
     ${view.refused && html`<p class="wb-bad">${view.refused}</p>`}
     <ul aria-label=${say.exercise.checks} class="wb-checklist">${view.checks.map((check) => html`<li class=${check.passed ? "wb-passed" : ""}>
       <span aria-hidden="true">${check.passed ? "✓" : "✗"}</span><span class="wb-hidden">${check.passed ? say.exercise.holds : say.exercise.holdsNot}</span>
-      <span>${check.name}</span> <span class="wb-muted">${check.points ? say.exercise.points(check.points) : say.exercise.must}${!check.passed && check.reason ? `: ${check.reason}` : ""}</span></li>`)}</ul>
-    ${view.hints.length > 0 && html`<ol aria-label=${say.exercise.hints}>${view.hints.map((hint) => html`<li><span class="wb-hint">${hint}</span></li>`)}</ol>`}
+      <span>${words(check.name)}</span> <span class="wb-muted">${check.points ? say.exercise.points(check.points) : say.exercise.must}${!check.passed && check.reason ? `: ${check.reason}` : ""}</span></li>`)}</ul>
+    ${view.hints.length > 0 && html`<ol aria-label=${say.exercise.hints}>${view.hints.map((hint) => html`<li><span class="wb-hint">${words(hint)}</span></li>`)}</ol>`}
     ${view.written && html`<p role="status">${say.exercise.written(view.written)}</p>`}
   </div>`;
 }

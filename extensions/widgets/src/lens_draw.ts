@@ -3,10 +3,12 @@ import { strides } from "./lens";
 import type { Frame } from "./lens_store";
 import type { AccessView, ArrayView } from "./types";
 
-/** How an array lies on the page: its last dimensions go across, the others down. */
-export interface Grid { rows: number; columns: number; cell: number; across: number }
+/** How an array lies on the page: its last dimensions go across, the others down.  Elements are `cell` wide, `high` high. */
+export interface Grid { rows: number; columns: number; cell: number; high: number; across: number }
 
 const LARGEST_CELL = 18;
+/** No picture of many elements is a line: its elements are drawn longer one way. */
+const LEAST_THICK = 24;
 const [LEAST_SIDE, LARGEST_SIDE] = [110, 256];
 const AROUND = 50;
 
@@ -24,7 +26,9 @@ export function gridOf(array: ArrayView, side: number): Grid {
     if (apart < best.apart) best = { rows, columns, across, apart };
   }
   const cell = Math.min(side / best.columns, side / best.rows, LARGEST_CELL);
-  return { rows: best.rows, columns: best.columns, across: best.across, cell: cell >= 1 ? Math.floor(cell) : cell };
+  const square = cell >= 1 ? Math.floor(cell) : cell;
+  const thick = (count: number) => (cell < 1 ? Math.max(square, Math.min(LEAST_THICK / count, LARGEST_CELL)) : square);
+  return { rows: best.rows, columns: best.columns, across: best.across, cell: thick(best.columns), high: thick(best.rows) };
 }
 
 function product(numbers: number[]): number {
@@ -76,13 +80,13 @@ export function drawArray(canvas: HTMLCanvasElement, frame: Frame, which: number
   }
   painter.putImageData(image, 0, 0);
   const scale = window.devicePixelRatio || 1;
-  const [width, height] = [Math.max(grid.columns * grid.cell, 1), Math.max(grid.rows * grid.cell, 1)];
+  const [width, height] = [Math.max(grid.columns * grid.cell, 1), Math.max(grid.rows * grid.high, 1)];
   [canvas.width, canvas.height] = [Math.round(width * scale), Math.round(height * scale)];
   const context = canvas.getContext("2d")!;
   context.setTransform(scale, 0, 0, scale, 0, 0);
   context.imageSmoothingEnabled = grid.cell < 1;
   context.drawImage(small, 0, 0, width, height);
-  if (grid.cell >= 5) rule(context, grid, dark);
+  if (Math.min(grid.cell, grid.high) >= 5) rule(context, grid, dark);
   context.strokeStyle = "#d62a6c";
   context.lineWidth = 2;
   for (const element of frame.here[which]!) ring(context, grid, element);
@@ -92,14 +96,14 @@ function rule(context: CanvasRenderingContext2D, grid: Grid, dark: boolean): voi
   context.strokeStyle = dark ? "rgb(255 255 255 / 12%)" : "rgb(0 0 0 / 12%)";
   context.lineWidth = 1;
   context.beginPath();
-  for (let row = 1; row < grid.rows; row++) { context.moveTo(0, row * grid.cell); context.lineTo(grid.columns * grid.cell, row * grid.cell); }
-  for (let column = 1; column < grid.columns; column++) { context.moveTo(column * grid.cell, 0); context.lineTo(column * grid.cell, grid.rows * grid.cell); }
+  for (let row = 1; row < grid.rows; row++) { context.moveTo(0, row * grid.high); context.lineTo(grid.columns * grid.cell, row * grid.high); }
+  for (let column = 1; column < grid.columns; column++) { context.moveTo(column * grid.cell, 0); context.lineTo(column * grid.cell, grid.rows * grid.high); }
   context.stroke();
 }
 
 function ring(context: CanvasRenderingContext2D, grid: Grid, element: number): void {
-  const size = Math.max(grid.cell, 6);
-  const x = (element % grid.columns) * grid.cell + grid.cell / 2 - size / 2;
-  const y = Math.floor(element / grid.columns) * grid.cell + grid.cell / 2 - size / 2;
-  context.strokeRect(x, y, size, size);
+  const [wide, high] = [Math.max(grid.cell, 6), Math.max(grid.high, 6)];
+  const x = (element % grid.columns) * grid.cell + grid.cell / 2 - wide / 2;
+  const y = Math.floor(element / grid.columns) * grid.high + grid.high / 2 - high / 2;
+  context.strokeRect(x, y, wide, high);
 }

@@ -52,10 +52,10 @@ function Head({ store, frame }: { store: LensStore; frame: Frame | null }) {
     <button class="wb-button" aria-pressed=${store.playing} title=${say.lens.playHelp} onClick=${() => store.play(!store.playing)}>${store.playing ? say.lens.stop : say.lens.play}</button>
     <select class="wb-select" aria-label=${say.lens.pace} value=${store.pace} onChange=${(event: Event) => store.set(() => (store.pace = (event.target as HTMLSelectElement).value as LensStore["pace"]))}>
       <option value="whole">${say.lens.paceWhole}</option><option value="visit">${say.lens.paceByVisit}</option></select>
-    <button class="wb-icon" aria-label=${say.lens.visitBack} title=${say.lens.visitBackHelp} onClick=${() => store.go(store.visit - 1)}>‹</button>
+    <span class="wb-lens-visits"><button class="wb-icon" aria-label=${say.lens.visitBack} title=${say.lens.visitBackHelp} onClick=${() => store.go(store.visit - 1)}>‹</button>
     <input type="range" class="wb-lens-scrub" min="0" max=${total - 1} value=${store.visit} aria-label=${say.lens.visit} aria-valuetext=${say.lens.visitValue(store.visit + 1, total, stands)}
       onInput=${(event: Event) => store.go(Number((event.target as HTMLInputElement).value))} />
-    <button class="wb-icon" aria-label=${say.lens.visitOn} title=${say.lens.visitOnHelp} onClick=${() => store.go(store.visit + 1)}>›</button>
+    <button class="wb-icon" aria-label=${say.lens.visitOn} title=${say.lens.visitOnHelp} onClick=${() => store.go(store.visit + 1)}>›</button></span>
     <span class="wb-count" title=${stands}>${say.lens.visitOf(store.visit + 1, total)}</span>
     ${store.busy && html`<span class="wb-busy" role="status">${say.common.kernelBusy}</span>`}
     <span class="wb-space"></span>
@@ -83,7 +83,7 @@ function Picture({ store, frame, which, side }: { store: LensStore; frame: Frame
     dark.current ??= isDark(canvas.current);
     drawArray(canvas.current, frame, which, grid, dark.current);
   });
-  const [width, height] = [grid.columns * grid.cell, grid.rows * grid.cell];
+  const [width, height] = [grid.columns * grid.cell, grid.rows * grid.high];
   const touched = frame.here[which]!.map((element) => placeOf(element, array.shape)).join(" ");
   const stores = frame.nest.view.accesses.some((access) => access.array === which && access.store);
   return html`<figure class="wb-lens-array" style=${{ maxWidth: `${side + 24}px` }}>
@@ -135,7 +135,7 @@ function edgesOf(frame: Frame, which: number, grid: Grid): EdgeAt[] {
     const axis = view.axes.findIndex((one) => one.term === root);
     const direction = axis < 0 ? null : directionOf(view.arrays[which]!, grid, access, axis);
     if (!direction) return [];
-    const pixels = direction.cells * stride * grid.cell;
+    const pixels = direction.cells * stride * (direction.across ? grid.cell : grid.high);
     return [{ split, part, across: direction.across, cells: direction.cells, pixels, name: view.terms[term]!.name }];
   });
 }

@@ -74,6 +74,7 @@ function NativePasses({ store }: { store: PipelineStore }) {
 
 function PaneHead({ store, at, pane, title }: { store: WorkbenchStore; at: 0 | 1; pane: Pane; title: string }) {
   const here = modes(pane.layer);
+  const other = store.layer(store.panes[at === 0 ? 1 : 0].layer)?.title ?? "";
   const turn = (mode: Mode) => {
     store.set(() => (store.focused = at));
     if (pane.mode !== mode) store.turn(mode);
@@ -83,6 +84,8 @@ function PaneHead({ store, at, pane, title }: { store: WorkbenchStore; at: 0 | 1
     <strong>${title}</strong>
     <button class="wb-icon wb-alone-button" aria-pressed=${store.alone} aria-label=${say.frame.wholeWidth} title=${say.frame.aloneHelp}
       onClick=${() => { store.focused = at; store.turnAlone(); }}>⤢</button>
+    <button class="wb-button wb-one-pane" aria-label=${say.frame.otherPane(other)} title=${say.frame.otherPaneHelp}
+      onClick=${() => store.set(() => { store.focused = at === 0 ? 1 : 0; store.acted++; })}>${"BA"[at]}: ${other}</button>
     ${!OF_THE_MODEL.includes(pane.layer) && (pane.mode !== "changes" || store.reads(pane)) && html`<select class="wb-select wb-kernel" aria-label=${say.frame.kernel} value=${store.kernel}
       disabled=${store.kernels.length === 0} onChange=${(event: Event) => store.choose((event.target as HTMLSelectElement).value)}>
       ${store.kernels.map((kernel) => html`<option value=${kernel.name}>${kernel.name} ${kernel.shape}</option>`)}</select>`}

@@ -1,9 +1,9 @@
 // The stepper: the list of steps, and of the selected one its difference, its rewrites or its text to edit.
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { DiffPane } from "./diffpane";
 import { EditPane, Failure, PassChooser, StepButtons, UndoButtons } from "./edits";
 import { onKeys } from "./keys";
-import { Keys, Problem, html, milliseconds, useIds } from "./parts";
+import { Keys, Problem, html, milliseconds, reveal, useIds } from "./parts";
 import type { PipelineStore } from "./pipeline";
 import { useFocus, useStore } from "./store";
 import { say } from "./strings";
@@ -116,7 +116,7 @@ function Item({ step, store, share, id }: { step: StepSummary; store: PipelineSt
   const verdict = step.error ? undefined : store.verdicts?.get(step.id); // of a step that failed, it is the program before
   const state = step.left_out ? "left-out" : step.pending ? "pending" : step.error ? "error" : step.changed ? "changed" : "same";
   const words = { "left-out": say.steps.leftOut, pending: step.note === say.steps.notRunYet ? step.note : say.steps.inPart, error: say.steps.failed, changed: say.steps.changedProgram, same: say.steps.changedNothing }[state];
-  return html`<div id=${id} class=${`wb-item wb-is-${state}`} role="option" title=${step.note || step.name}
+  return html`<div id=${id} class=${`wb-item wb-is-${state}`} role="option" title=${step.note ? `${step.name}: ${step.note}` : step.name}
       aria-selected=${step.id === store.selected} onClick=${() => store.select(step.id)}>
     <span class="wb-dot" aria-hidden="true"></span>
     <span class="wb-name">${step.left_out ? html`<s>${step.name}</s>` : step.name}</span><span class="wb-hidden"> (${words})</span>
@@ -135,7 +135,12 @@ export function Detail({ store, made, call }: { store: PipelineStore; made?: unk
   const kinds = store.kinds;
   const target = kinds === undefined ? undefined : kinds ?? (store.rewriteIndex === null ? step?.shown : rewrite?.shown);
   const editing = store.editing?.place ? null : store.editing;
-  return html`<section class="wb-detail" aria-label=${say.steps.selected}>
+  const box = useRef<HTMLElement>(null);
+  useLayoutEffect(() => { // a rewrite that was chosen elsewhere: where there is little room, its difference is what is in sight
+    const own = box.current?.querySelector(".wb-rewrites");
+    if (store.rewriteIndex !== null && own && !own.contains(document.activeElement)) reveal(box.current, box.current?.querySelector(".wb-diff"));
+  }, [store.selected, store.rewriteIndex, target]);
+  return html`<section class="wb-detail" aria-label=${say.steps.selected} ref=${box}>
     ${summary && html`<div class="wb-step-head">
       <span class="wb-step-name">${summary.name}</span>
       <span class="wb-muted">${facts(summary)}</span>

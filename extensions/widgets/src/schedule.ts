@@ -355,12 +355,17 @@ function Ways({ ways, store }: { ways: SuggestionsView; store: ScheduleStore }) 
     ${ways.witness && html`<${Witness} found=${ways.witness} view=${store.view} />`}
     ${ways.suggestions.map((way, number) => html`<div class="wb-way" key=${number}>
       <button class="wb-button" disabled=${store.working} onClick=${() => void store.accept(ways, number)}>${say.schedule.use}</button>
-      <span>${way.text}</span><span class="wb-rank">${rankOf(way)}</span><pre class="wb-doc">${way.code}</pre></div>`)}
+      <span>${way.text}</span><span class="wb-rank">${rankOf(way)}</span><pre class="wb-doc">${whole(way.code)}</pre></div>`)}
     ${ways.suggestions.length === 0 && html`<div class="wb-muted">${say.schedule.noWay}</div>`}
     ${ways.forcible && html`<div class="wb-way"><button class="wb-button wb-danger" disabled=${store.working}
       onClick=${() => void store.force(ways)}>${say.schedule.force}</button>
       <span class="wb-muted">${say.schedule.forceMeans}</span></div>`}
   </div>`;
+}
+
+/** Code whose lines break at spaces only. */
+function whole(code: string) {
+  return code.split(/(\s+)/).map((part) => (part.trim() ? html`<span class="wb-whole">${part}</span>` : part));
 }
 
 /** By category, in the order of the table. */

@@ -113,7 +113,7 @@ export interface PlaceView {
 }
 /** What code can be made for, each with a word: what it is made for now, this machine's own, those that have names. */
 export interface TargetsView { text: string; own: [text: string, word: string][]; named: [text: string, word: string][] }
-export interface MeasureView { text: string; seconds: number; share: number; rate: number }
+export interface MeasureView { text: string; seconds: number; share: number; rate: number; cycles?: number | null }
 export interface PaneView { layer: string; kernel: string; language: string; text: TextView; call: string; hidden: number[]; trips: number[]; hottest: number; constant: number[]; step: string }
 export interface LinkView {
   version: number; kernel: string; sets: number[][]; layers: Record<string, number[]>; names: Record<string, string>;

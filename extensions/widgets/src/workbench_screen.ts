@@ -118,8 +118,6 @@ function Spine({ store }: { store: WorkbenchStore }) {
     </span>
     <button class="wb-button wb-run" disabled=${!store.kernel} aria-disabled=${store.measuring}
       ...${asking(store, measured ? say.frame.measuredKernelHelp(store.kernel, measured.text) : say.frame.measureHelp(store.kernel), () => void store.measure())}><span aria-hidden="true">▶</span> ${store.measuring ? say.frame.measuring : measured ? told(store, measured.text) : say.common.measure}</button>
-    <button class="wb-button wb-one-pane" aria-label=${say.frame.otherPane} title=${say.frame.otherPaneHelp}
-      onClick=${() => store.set(() => { store.focused = store.focused === 0 ? 1 : 0; store.acted++; })}>${"AB"[store.focused]}</button>
     <button class="wb-button wb-narrow" aria-expanded=${store.drawer === "inspector"} aria-label=${say.frame.selection} title=${say.frame.selection} onClick=${() => drawer("inspector")}>≡</button>
     <button class="wb-button" aria-label=${say.common.keys} title=${say.common.keysHelp} onClick=${() => store.set(() => (store.help = !store.help))}>?</button>
   </header>`;
@@ -144,7 +142,12 @@ function Chip({ store, layer, number }: { store: WorkbenchStore; layer: LayerVie
   const counted = layer.count === null ? "" : ` ${layer.count}`;
   const title = say.frame.layerHelp(layer.title, layer.count === null ? "" : `${layer.count} ${layer.unit}`, layer.state === "in part" ? say.frame.compiledHere : layer.state, layer.note, number, layer.count === null ? "" : say.frame.layerCounts[layer.unit] ?? "");
   return html`<button class=${`wb-chip wb-chip-${layer.state.replace(" ", "-")}`} title=${title} aria-pressed=${at >= 0}
-    onClick=${(event: MouseEvent) => store.show(layer.name, event.shiftKey)}>
+    onClick=${(event: MouseEvent) => {
+      const other = (event.currentTarget as Element).closest(".wb")!.querySelector(".wb-pane:not(.wb-focused)");
+      const away = event.shiftKey && !other?.getClientRects().length; // one pane is shown: it is the other one from now on
+      if (away) store.focused = store.focused === 0 ? 1 : 0;
+      store.show(layer.name, event.shiftKey && !away);
+    }}>
     <span aria-hidden="true">${layer.glyph}</span> ${layer.title}<span class="wb-muted">${counted}</span>
     ${at >= 0 && html`<sub aria-label=${say.frame.inPane("AB"[at]!)}>${"AB"[at]}</sub>`}
     ${lit > 0 && html`<span class="wb-lit-count" aria-label=${selected} title=${selected}>${lit}${holders.length > 1 ? "+" : ""}</span>`}

@@ -24,6 +24,8 @@ CHUNK: Final = 1 << 16
 """Elements that are compared at once: float64 copies and masks of a whole tensor took ten times its memory."""
 _ROUNDINGS: Final = 4.0
 _MOST_ROUNDING: Final = 10.0
+_FEW_UNITS: Final = 1e6
+"""Units in the last place up to which they tell more than the difference: zero is 1e45 of them away from one."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +48,22 @@ class WrongTensor:
 
     def __str__(self) -> str:
         where = ", ".join(map(str, self.index))
-        distance = f", {self.ulp:.3g} ulp away" if np.isfinite(self.ulp) else ""
+        distance = f", {self.units} ulp away" if self.units else self._off()
         text = (
             f"{self.place}: {self.buffer}[{where}] is {_shown(self.found)}, expected {_shown(self.expected)}{distance}"
             f"; {self.count:,} of {self.size:,} elements are wrong"
         )
         return f"{text}; {self.note}" if self.note else text
+
+    @property
+    def units(self) -> str:
+        """The distance in units in the last place; empty where it says nothing."""
+        return f"{self.ulp:.3g}" if self.ulp <= _FEW_UNITS else ""
+
+    def _off(self) -> str:
+        """How far away it is, where units say nothing; empty where that is no number."""
+        difference = abs(float(self.found) - float(self.expected))
+        return f", off by {difference:.3g}" if np.isfinite(difference) and np.isfinite(self.ulp) else ""
 
 
 def _shown(value: Any) -> str:

@@ -31,6 +31,7 @@ export const changes = {
   leaveOut: "Leave out",
   leaveOutHelp: "Run without this step (x)",
   leaveOutLoop: (loop: string) => `Leave ${loop} out`,
+  cycles: (before: number, after: number) => `${number(before)} → ${number(after)} cycles by the model`,
   lessAndMore: (less: number, more: number) => `${plural(less, "line")} less, ${plural(more, "line")} more`,
   kindsLeftOut: (count: number) => `${plural(count, "rarer kind")} more`,
   lines: (count: number) => plural(count, "line"),

@@ -116,7 +116,7 @@ export const frame = {
   noViewsBefore: "None yet. A view is what both panes show, the step, and what is selected; a cell has them in",
   nowhere: "nowhere",
   oneBranch: "There is one branch only: change something first.",
-  otherPane: "The other pane",
+  otherPane: (layer: string) => `The other pane: ${layer}`,
   otherPaneHelp: "The other pane (w)",
   outline: "Outline",
   paneLabel: (layer: string, pane: string) => `${layer}, pane ${pane}`,

@@ -1,6 +1,11 @@
 // Texts of the tile lens and what stands below it.
 import { number } from "./common";
 
+/** A factor that was measured: no more digits than it is good for. */
+function fewDigits(times: number): string {
+  return times.toFixed(times < 10 ? 1 : 0);
+}
+
 function trimmed(value: number): string {
   return value.toFixed(1).replace(/\.0$/, "");
 }
@@ -15,8 +20,8 @@ export const lens = {
   across: "Across",
   aliveBuffers: "own buffers alive",
   applying: "applying …",
-  asFast: (times: number) => `about ${times.toFixed(1)} times as fast as before`,
-  asSlow: (times: number) => `about ${times.toFixed(1)} times as slow as before`,
+  asFast: (times: number) => `about ${fewDigits(times)} times as fast as before`,
+  asSlow: (times: number) => `about ${fewDigits(times)} times as slow as before`,
   backInMemory: "back in memory",
   backTo: (factor: string) => `Back to ${factor}`,
   block: "Block",
