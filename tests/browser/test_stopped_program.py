@@ -46,6 +46,7 @@ def shown_then_stopped(harness: Harness, refusing: str) -> Workbench:
     screen = Workbench(wb.open(small_model()))
     harness.show(screen)
     expect(harness.page.locator(".wb-text-row").first).to_be_visible(timeout=30_000)
+    harness.asked_so_far()  # an answer would bring the news along
     step = next(one for one in ask(screen, "pipeline.open")["steps"] if one["name"] == "SimplifyExpr")
     ask(screen, "pipeline.insert", step=step["id"], name=refusing)
     return screen

@@ -132,10 +132,10 @@ def drive_stepper(page: Page, steps: Locator) -> None:
     expect(page.locator(".wb-rule-name")).to_have_text("fuse")
     expect(page.locator(".wb-why")).to_contain_text("one loop nest")
     shot(page, page.locator(".wb-workbench"), "screen-rewrite")
-    pending = steps.get_by_role("option", name="Codegen (not run yet)")
+    pending = steps.get_by_role("option", name="Codegen (run in part)")  # the kernel whose assembly was looked at
     expect(pending).to_be_visible()
     pending.click()
-    expect(steps.get_by_role("option", name="Codegen (not run yet)")).to_have_count(0, timeout=90_000)
+    expect(pending).to_have_count(0, timeout=90_000)
     code = page.locator('[aria-label="The selected step"] .wb-text-row')
     expect(code.first).to_be_visible()
     shot(page, page.locator(".wb-workbench"), "screen-codegen")

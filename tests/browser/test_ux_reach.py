@@ -55,7 +55,7 @@ def test_ux_101_what_is_lit_is_underlined_too(shown: Shown) -> None:
     assert "underline" in lit.evaluate("element => getComputedStyle(element).textDecorationLine")
     signs = shown.page.get_by_role("navigation", name="Layers of the program").get_by_role("button").all_inner_texts()
     assert len(signs) >= 6, "each layer has a button"
-    assert [sign for sign in signs if not re.match(r"[✓◌✎✗…]", sign.strip())] == []
+    assert [sign for sign in signs if not re.match(r"[✓◐◌✎✗…]", sign.strip())] == []
 
 
 def test_ux_103_a_graph_is_readable_as_text_and_as_an_outline(shown: Shown) -> None:
