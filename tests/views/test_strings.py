@@ -26,6 +26,7 @@ TABLES = {"views/word_docs.py"}
 
 ALLOWED = {
     ("*", "not run"): "a state of layers and kernels: a key",
+    ("*", "in part"): "a state of layers: a key",
     ("*", "not checked"): "a verdict: a key",
     ("*", " open"): "an attribute of HTML",
     ("views/editor_extras.py", "line §"): "where an error of code is: a field of a WorkbenchError",
@@ -33,7 +34,7 @@ ALLOWED = {
                    "base-uri 'none'; form-action 'none'"): "a policy in HTTP's words",
 }  # fmt: skip
 
-ERRORS = {"WorkbenchError", "refused", "by_name"}
+ERRORS = {"WorkbenchError", "refused", "by_name", "unmasked"}
 """Calls whose texts are messages of errors, which have codes."""
 OF_PROGRAMS = {"startswith", "endswith", "partition", "removeprefix", "removesuffix", "split", "replace", "count"}
 """Methods with which texts of programs are read."""

@@ -163,7 +163,6 @@ def _layout_of(letters: str) -> Callable[[Any], str]:
 _LAYOUT1 = attribute("NCW", "layout of data", convert=_layout_of("NCW"))
 _LAYOUT2 = attribute("NCHW", "layout of data", convert=_layout_of("NCHW"))
 _OUT_LAYOUT = attribute("", "layout of the result: that of data", choices=_OUT_LAYOUTS)
-
 _examples2 = (
     example(floats(1, 2, 6, 7), pool_size=2, strides=2),
     example(floats(1, 2, 6, 7), pool_size=(3, 2), strides=(2, 1), padding=(1, 0, 1, 1)),

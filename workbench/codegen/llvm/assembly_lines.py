@@ -77,17 +77,20 @@ def _instructions(text: str, loops: Loops) -> list[tuple[Spot, str]]:
 
 
 def _with_users(found: list[tuple[Spot, str]]) -> list[tuple[Spot, str]]:
-    """Constants loaded in front of a loop (x86): the place of the first instruction that uses one."""
+    """Constants loaded in front of a loop (x86): the place of the first instruction that uses one.
+
+    LLVM drops the line of such a load, and does not say so where others stand before it: it seems to be of theirs.
+    """
     done = list(found)
     for number, (spot, code) in enumerate(found):
-        loaded = _CONSTANT.search(code) if spot.line == 0 else None
+        loaded = _CONSTANT.search(code)
         if loaded is None:
             continue
         for user, written in found[number + 1 : number + 1 + MOST_BETWEEN]:
             if user.function != spot.function:
                 break
             if re.search(rf"%[xyz]?{loaded[1]}\b", written):
-                if user.line:
+                if user.line and user.line != spot.line:
                     done[number] = (user._replace(text_line=spot.text_line, how=FLOW), code)
                 break
     return done

@@ -27,6 +27,8 @@ MASKED: Final = 8
 """Lanes of processors whose vectors have masks (AVX2, AVX-512); NEON and SSE have four."""
 SHORT: Final = 3
 """Vectors of a row that is short."""
+FEW: Final = 4
+"""Vectors of a row of results that are written out, where the last one is not whole."""
 
 
 def windows(schedule: Schedule, block: str, machine: Machine, row: int, together: int, lanes: int) -> None:
@@ -49,6 +51,7 @@ def windows(schedule: Schedule, block: str, machine: Machine, row: int, together
         fix="schedule block by block",
     )
     *around, last = loops
+    width = extent_of_loop(schedule, last) or 0
     column, vector = schedule.split(last, factors=[None, lanes])
     outside, within = around, around[-1]
     if row < len(around):
@@ -68,6 +71,8 @@ def windows(schedule: Schedule, block: str, machine: Machine, row: int, together
             _padded_at(schedule, schedule.get_block(other.name), every, machine)
         else:
             block_by_itself(schedule, other.name, machine)
+    if width % lanes and width <= FEW * lanes:
+        schedule.unroll(column)  # each vector knows whether it is whole
 
 
 def _reduction(schedule: Schedule, block: str) -> str:
