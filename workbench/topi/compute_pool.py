@@ -16,7 +16,7 @@ from ..arith import build
 from .compute_conv import reach
 from .nn_pool import adaptive_window, window_counts
 from .reduce import reduce_tensor
-from .shapes import ceil_divide, product
+from .shapes import product
 
 
 def pool(op: Any, data: Any, lanes: int = 1, apart: bool = False) -> Any:
@@ -29,7 +29,7 @@ def pool(op: Any, data: Any, lanes: int = 1, apart: bool = False) -> Any:
     axes, shape = op.axes(), list(op.shape(data.shape))
     whole = list(shape)
     if lanes > 1 and axes[-1] == len(shape) - 1:
-        shape[-1] = ceil_divide(shape[-1], lanes) * lanes
+        shape[-1] = _filled(shape[-1], lanes)
     name = "pool_sum" if op.average else "pool_max"
     found = _surrounded(op, data, shape, lanes)
     *others, last = range(len(axes))
@@ -39,6 +39,11 @@ def pool(op: Any, data: Any, lanes: int = 1, apart: bool = False) -> Any:
     if op.average:
         return _mean(op, found, data, whole)
     return found if shape == whole else te.compute(whole, lambda *i: found(*i), name="pool_out", tag="injective")
+
+
+def _filled(extent: Any, lanes: int) -> Any:
+    """A known extent, filled up to whole vectors."""
+    return -(-extent // lanes) * lanes
 
 
 def _reduced(op: Any, data: Any, shape: Sequence[Any], part: Sequence[int], name: str) -> Any:
@@ -80,7 +85,7 @@ def _surrounded(op: Any, data: Any, shape: Sequence[Any], lanes: int = 1) -> Any
     for at, axis in enumerate(axes):
         needed = reach(shape[axis], strides[at], size[at], dilation[at])
         if lanes > 1 and axis == len(extents) - 1:
-            needed = ceil_divide(needed, lanes) * lanes
+            needed = _filled(needed, lanes)
         extents[axis] = needed
         known = isinstance(needed, int) and isinstance(data.shape[axis], int)
         outside |= pads[at] > 0 or (needed > data.shape[axis] if known else pads[at + len(size)] > 0 or op.ceil_mode)
