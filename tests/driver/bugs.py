@@ -478,7 +478,7 @@ CODEGEN = (
     Bug("operands of a subtraction change places", "wide", "Codegen", "nn_conv2d|softmax",
         patch=entry(expressions._EMITTERS, n.Sub, lambda good: lambda s, node: good(
             s, n.Sub(node.b, node.a) if node.dtype.is_float else node))),
-    Bug("the mask of a store is missing", "wide", "Codegen", "dense|conv2d", verdicts=("failed",),
+    Bug("the mask of a store is missing", "wide", "Codegen", "dense|conv2d|max_pool", verdicts=("failed",),
         patch=function_of(statements, "store", lambda good: lambda s, b, i, v, mask: good(s, b, i, v, None))),
     Bug("the wrong offset in the arena", "wide", "Codegen", "whole",
         patch=entry(statements._EMITTERS, t.AllocBuffer, lambda good: lambda s, stmt: good(

@@ -28,3 +28,5 @@ def test_how_far_away_it_is_is_told_in_a_unit_that_says_something() -> None:
     assert str(far).startswith("conv2d: out[0] is 4.2125134, expected 0, off by 4.21; ")
     lost = WrongTensor("conv2d", "out", (0,), np.float32("nan"), np.float32(0), float("nan"), 1, 9)
     assert str(lost).startswith("conv2d: out[0] is nan, expected 0; ")
+    swapped = WrongTensor("call 1, of relu", "kernel", (), "relu", "exp", float("nan"), 1, 1)
+    assert str(swapped) == "call 1, of relu: kernel[] is relu, expected exp; 1 of 1 elements are wrong"
