@@ -140,9 +140,9 @@ def crossing_rows() -> Made:
     return loops_alone([x, te.compute((2, 48), lambda i, j: x[i * 2 + j // 24, j % 24], name="joined")])
 
 
-def transposed() -> Made:
-    x = te.placeholder((10, 12), name="X")
-    return loops_alone([x, te.compute((12, 10), lambda i, j: x[j, i] + 1.0, name="turned")])
+def transposed(rows: int = 10) -> Made:
+    x = te.placeholder((rows, 12), name="X")
+    return loops_alone([x, te.compute((12, rows), lambda i, j: x[j, i] + 1.0, name="turned")])
 
 
 def taken() -> Made:
@@ -232,8 +232,14 @@ def test_rows_in_step_with_memory_become_vectors(name: str, block: str, lanes: l
 
 
 def test_short_rows_that_are_apart_in_memory_are_written_out() -> None:
-    loops = scheduled(transposed()).state.tree.blocks["turned"].loops
+    loops = scheduled(transposed(3)).state.tree.blocks["turned"].loops
     assert [loop.kind for loop in loops] == [t.ForKind.SERIAL, t.ForKind.UNROLLED]
+
+
+def test_rows_that_are_apart_in_memory_go_in_tiles_of_both_axes() -> None:
+    loops = scheduled(transposed(64)).state.tree.blocks["turned"].loops
+    assert [loop.kind for loop in loops] == [*[t.ForKind.SERIAL] * 3, t.ForKind.UNROLLED]
+    assert [loop.extent.value for loop in loops] == [1, 4, 12, 16]  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(("shape", "together"), (((3, 10, 37), 5), ((7, 40), 7), ((4, 96, 50), 8), ((1, 1, 33), 1)))

@@ -6,19 +6,18 @@ mean, pooling    rows in parallel; vectors where the innermost spatial iterator 
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 from ...analysis.tree import BlockSite
 from ...arith import nodes as n
 from ...core.node import Node, children
 from ...tir import nodes as t
 from ..errors import ScheduleError
 from ..inlining import size_of, stored_size, uses
-from ..references import BlockRV, LoopRV
+from ..references import LoopRV
 from ..schedule import Schedule
+from .columns import VECTORS, in_registers
 from .lanes import in_lanes
+from .loops import UNROLLED_TAPS, cut, parallel, taps_of, vectors
 from .shapes import (
-    PARALLEL_FROM,
     Machine,
     contiguous_axes,
     extent,
@@ -31,11 +30,7 @@ from .shapes import (
     unit_stride,
     whole_lanes,
 )
-
-PARTS = 64
-"""Iterations of a parallel loop that are enough for threads to share out."""
-UNROLLED_TAPS = 16
-"""Windows of at most so many elements are written out."""
+from .transposed import read_along, tiles
 
 SUMS = 8
 """Sums that are added up side by side."""
@@ -45,15 +40,6 @@ EXPRESSION_NODES = 2048
 """Nodes of a block into which nothing more is inlined; no kernel of a real network came near it (1,242)."""
 COPIED_NODES = 256
 """Nodes that inlining one value read in several places may add."""
-
-
-def taps(items: tuple[t.IterVar, ...]) -> int:
-    """How many elements are reduced into one; 0 if that is not constant."""
-    total = 1
-    for item in items:
-        if item.kind is t.IterKind.REDUCE:
-            total *= extent(item) or 0
-    return total
 
 
 def inline_elementwise(schedule: Schedule, keep: frozenset[str] = frozenset()) -> None:
@@ -129,6 +115,10 @@ def elementwise(schedule: Schedule, name: str, machine: Machine) -> None:
         return
     if lanes_in_step(site, lanes) is not None:
         vectors(schedule, loops[-1], lanes)  # rows stay whole: what tells their places is computed once a row
+    elif (along := read_along(site)) is not None:
+        sizes = (extent(site.block.iter_vars[along]) or 1, extent(site.block.iter_vars[-1]) or 1)
+        parallel(schedule, tiles(schedule, loops, along, sizes), iterations(site))
+        return
     elif _is_short_row(site):
         schedule.unroll(loops[-1])  # elements far apart, one by one
     parallel(schedule, loops[:-1] or loops, iterations(site))
@@ -150,94 +140,62 @@ def _is_choice(node: Node) -> bool:
     return isinstance(node, n.Call) and node.op == "if_then_else"
 
 
-def vectors(schedule: Schedule, loop: LoopRV, lanes: int) -> tuple[list[LoopRV], list[LoopRV]]:
-    """The loop cut into vectors; (loops left outside, the vectorized loop or nothing)."""
-    outer, inner = _cut(schedule, loop, lanes)
-    for one in inner:
-        schedule.vectorize(one)
-    return outer, inner
-
-
-def _cut(schedule: Schedule, loop: LoopRV, lanes: int) -> tuple[list[LoopRV], list[LoopRV]]:
-    """(Loops left outside, the loop over a vector or nothing)."""
-    size = schedule.get(loop).extent
-    known = getattr(size, "value", None)
-    chosen = (whole_lanes(known, lanes) if isinstance(known, int) else None) or lanes
-    if not isinstance(known, int) or known > chosen:
-        outer, inner = schedule.split(loop, factors=[None, chosen])
-        return [outer], [inner]
-    return ([], [loop]) if known > 1 else ([loop], [])
-
-
-def parallel(schedule: Schedule, loops: list[LoopRV], work: int) -> LoopRV | None:
-    """Loops in parallel, if there is enough to do; else they stay as they are.  The innermost of them.
-
-    The outer ones become one parallel loop of at least `PARTS` iterations; those inside stay, so that what tells their
-    places is counted up, not divided out of one number.
-    """
-    if not loops or work < PARALLEL_FROM:
-        return loops[-1] if loops else None
-    count = _enough([extent_of_loop(schedule, loop) for loop in loops])
-    joined = loops[0] if count == 1 else schedule.fuse(*loops[:count])
-    with suppress(ScheduleError):  # refused, it leaves the schedule as it is; why_not first would do the work twice
-        schedule.parallel(joined)
-    return loops[-1] if count < len(loops) else joined
-
-
-def _enough(extents: list[int | None]) -> int:
-    """How many of the outer loops make `PARTS` iterations; all of them where an extent is not known."""
-    total = 1
-    for count, size in enumerate(extents, 1):
-        if size is None:
-            return len(extents)
-        total *= size
-        if total >= PARTS:
-            return count
-    return len(extents)
-
-
-def extent_of_loop(schedule: Schedule, loop: LoopRV) -> int | None:
-    """The constant extent of a loop."""
-    found = getattr(schedule.get(loop).extent, "value", None)
-    return found if isinstance(found, int) else None
-
-
 def reduction(schedule: Schedule, name: str, machine: Machine) -> None:
     """Spatial loops outside, in parallel; vectors along the last spatial iterator where memory is in step with it."""
     site = site_of(schedule, name)
-    block: BlockRV = schedule.get_block(name)
-    loops = schedule.get_loops(block)
     items = site.block.iter_vars
-    if len(loops) != len(items):
-        return
     spatial = of_kind(items, t.IterKind.SPATIAL)
-    reduced = of_kind(items, t.IterKind.REDUCE)
-    if not spatial:
+    if len(site.loops) != len(items) or not spatial:
         return
-    last = spatial[-1]
-    size = extent(items[last])
-    lanes = machine.lanes_for(site.block.writes[0].buffer)
-    strided = not unit_stride(site, items[last])
+    last = items[spatial[-1]]
+    size, lanes = extent(last), machine.lanes_for(site.block.writes[0].buffer)
+    strided = not unit_stride(site, last)
     even = size is not None and (whole_lanes(size, lanes) or 1) % 2 == 0
-    if size is not None and size >= 4 and unit_stride(site, items[last], 4) and (even or not strided):
-        outer, inner = _cut(schedule, loops[last], lanes)
-        rows = [loops[number] for number in spatial[:-1]] + outer
-        schedule.reorder(*rows, *[loops[number] for number in reduced], *inner)
-        for loop in inner:
-            schedule.vectorize(loop)
-    else:
-        rows = [loops[number] for number in spatial]
-        around = in_lanes(schedule, name, machine)
-        if around is not None:
-            parallel(schedule, around, iterations(site))
-            return
-        if _is_sum(site):
-            rows = _side_by_side(schedule, rows, [loops[number] for number in reduced])
-    if 0 < taps(items) <= UNROLLED_TAPS:
-        for number in reduced:
-            schedule.unroll(loops[number])
+    if size is not None and size >= 4 and unit_stride(site, last, 4) and (even or not strided):
+        if not in_registers(schedule, name, lanes, 1 if strided else VECTORS):
+            _in_vectors(schedule, name, lanes)
+        return
+    around = in_lanes(schedule, name, machine)
+    if around is not None:
+        parallel(schedule, around, iterations(site))
+        return
+    _one_by_one(schedule, name)
+
+
+def _in_vectors(schedule: Schedule, name: str, lanes: int) -> None:
+    """Vectors of results, which are in memory."""
+    items = site_of(schedule, name).block.iter_vars
+    loops = schedule.get_loops(schedule.get_block(name))
+    *rows, last = of_kind(items, t.IterKind.SPATIAL)
+    outer, inner = cut(schedule, loops[last], lanes)
+    around = [*(loops[number] for number in rows), *outer]
+    taps = [loops[number] for number in of_kind(items, t.IterKind.REDUCE)]
+    schedule.reorder(*around, *taps, *inner)
+    for loop in inner:
+        schedule.vectorize(loop)
+    _finish(schedule, name, around, taps)
+
+
+def _one_by_one(schedule: Schedule, name: str) -> None:
+    """Results one by one, several sums of floats at a time."""
+    site = site_of(schedule, name)
+    items = site.block.iter_vars
+    loops = schedule.get_loops(schedule.get_block(name))
+    rows = [loops[number] for number in of_kind(items, t.IterKind.SPATIAL)]
+    taps = [loops[number] for number in of_kind(items, t.IterKind.REDUCE)]
+    if _is_sum(site):
+        rows = _side_by_side(schedule, rows, taps)
+    _finish(schedule, name, rows, taps)
+
+
+def _finish(schedule: Schedule, name: str, rows: list[LoopRV], taps: list[LoopRV]) -> None:
+    """Few taps written out, the start before them, rows in parallel."""
+    site = site_of(schedule, name)
+    if 0 < taps_of(site.block.iter_vars) <= UNROLLED_TAPS:
+        for tap in taps:
+            schedule.unroll(tap)
     if site.block.init is not None:
-        schedule.decompose_reduction(block, loops[reduced[0]])
+        schedule.decompose_reduction(schedule.get_block(name), taps[0])
     parallel(schedule, rows, iterations(site))
 
 

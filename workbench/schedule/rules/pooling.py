@@ -19,7 +19,8 @@ from ...tir import nodes as t
 from ..errors import require
 from ..references import BlockRV, LoopRV
 from ..schedule import Schedule
-from .generic import UNROLLED_TAPS, block_by_itself, extent_of_loop, parallel
+from .generic import block_by_itself
+from .loops import UNROLLED_TAPS, extent_of_loop, parallel
 from .shapes import Machine, extent, is_reduction, iterations, of_kind, site_of
 from .tiles import output_of
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ..errors import require
 from ..schedule import Schedule
-from .generic import inline_elementwise, parallel, vectors
+from .generic import inline_elementwise
 from .lanes import in_lanes
+from .loops import parallel, vectors
 from .shapes import Machine, contiguous_axes, is_reduction, iterations, site_of
 
 

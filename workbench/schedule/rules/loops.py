@@ -1,0 +1,77 @@
+"""What rules do to loops again and again: vectors along one, threads over the outer ones."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from ...tir import nodes as t
+from ..errors import ScheduleError
+from ..references import LoopRV
+from ..schedule import Schedule
+from .shapes import PARALLEL_FROM, extent, whole_lanes
+
+PARTS = 64
+"""Iterations of a parallel loop that are enough for threads to share out."""
+UNROLLED_TAPS = 16
+"""Windows of at most so many elements are written out."""
+
+
+def taps_of(items: tuple[t.IterVar, ...]) -> int:
+    """How many elements are reduced into one; 0 if that is not constant."""
+    total = 1
+    for item in items:
+        if item.kind is t.IterKind.REDUCE:
+            total *= extent(item) or 0
+    return total
+
+
+def vectors(schedule: Schedule, loop: LoopRV, lanes: int) -> tuple[list[LoopRV], list[LoopRV]]:
+    """The loop cut into vectors; (loops left outside, the vectorized loop or nothing)."""
+    outer, inner = cut(schedule, loop, lanes)
+    for one in inner:
+        schedule.vectorize(one)
+    return outer, inner
+
+
+def cut(schedule: Schedule, loop: LoopRV, lanes: int) -> tuple[list[LoopRV], list[LoopRV]]:
+    """A loop cut for vectors: (loops left outside, the loop over a vector or nothing)."""
+    size = schedule.get(loop).extent
+    known = getattr(size, "value", None)
+    chosen = (whole_lanes(known, lanes) if isinstance(known, int) else None) or lanes
+    if not isinstance(known, int) or known > chosen:
+        outer, inner = schedule.split(loop, factors=[None, chosen])
+        return [outer], [inner]
+    return ([], [loop]) if known > 1 else ([loop], [])
+
+
+def parallel(schedule: Schedule, loops: list[LoopRV], work: int) -> LoopRV | None:
+    """Loops in parallel, if there is enough to do; else they stay as they are.  The innermost of them.
+
+    The outer ones become one parallel loop of at least `PARTS` iterations; those inside stay, so that what tells their
+    places is counted up, not divided out of one number.
+    """
+    if not loops or work < PARALLEL_FROM:
+        return loops[-1] if loops else None
+    count = _enough([extent_of_loop(schedule, loop) for loop in loops])
+    joined = loops[0] if count == 1 else schedule.fuse(*loops[:count])
+    with suppress(ScheduleError):  # refused, it leaves the schedule as it is; why_not first would do the work twice
+        schedule.parallel(joined)
+    return loops[-1] if count < len(loops) else joined
+
+
+def _enough(extents: list[int | None]) -> int:
+    """How many of the outer loops make `PARTS` iterations; all of them where an extent is not known."""
+    total = 1
+    for count, size in enumerate(extents, 1):
+        if size is None:
+            return len(extents)
+        total *= size
+        if total >= PARTS:
+            return count
+    return len(extents)
+
+
+def extent_of_loop(schedule: Schedule, loop: LoopRV) -> int | None:
+    """The constant extent of a loop."""
+    found = getattr(schedule.get(loop).extent, "value", None)
+    return found if isinstance(found, int) else None
