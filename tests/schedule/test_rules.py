@@ -16,6 +16,8 @@ from workbench.arith import build
 from workbench.codegen.llvm.facts import needs_one_pass
 from workbench.core.node import post_order
 from workbench.schedule import Schedule, Trace
+from workbench.schedule.errors import ScheduleError
+from workbench.schedule.rules import generic
 from workbench.schedule.rules.generic import blockwise
 from workbench.schedule.rules.shapes import Machine
 from workbench.target import Target
@@ -327,3 +329,26 @@ def test_sums_of_columns_go_in_vectors() -> None:
     values, found = np.random.default_rng(0).random((64, 48), np.float32), np.zeros(48, np.float32)
     interpret(schedule.func, values, found, check_regions=True)
     np.testing.assert_allclose(found, values.sum(0, dtype=np.float64), rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_no_rule_of_a_block_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rule that is refused leaves its block unscheduled, and says nothing."""
+    refused: list[str] = []
+
+    def told(rule: Callable[..., None]) -> Callable[..., None]:
+        def run(schedule: Schedule, block: str, machine: Machine) -> None:
+            try:
+                rule(schedule, block, machine)
+            except ScheduleError as error:
+                refused.append(f"{rule.__name__} of {block}: {error}")
+                raise
+
+        return run
+
+    for rule in ("reduction", "elementwise"):
+        monkeypatch.setattr(generic, rule, told(getattr(generic, rule)))
+    for target in (NARROW, WIDE):
+        scheduled(KERNELS[name](), target)
+    blockwise(sums_of_columns(), Machine(16, 32))
+    assert refused == []

@@ -16,11 +16,12 @@ from ..references import LoopRV
 from ..schedule import Schedule
 from .columns import VECTORS, in_registers
 from .lanes import in_lanes
-from .loops import UNROLLED_TAPS, cut, parallel, taps_of, vectors
+from .loops import UNROLLED_TAPS, attempted, cut, parallel, taps_of, vectors
 from .shapes import (
     Machine,
     contiguous_axes,
     extent,
+    is_choice,
     is_reduction,
     iterations,
     lanes_in_step,
@@ -90,15 +91,7 @@ def block_by_itself(schedule: Schedule, name: str, machine: Machine) -> None:
     site = site_of(schedule, name)
     if not site.loops or any(loop.kind is not t.ForKind.SERIAL for loop in site.loops):
         return
-    before = schedule.state
-    try:
-        if is_reduction(site):
-            reduction(schedule, name, machine)
-        else:
-            elementwise(schedule, name, machine)
-    except ScheduleError:
-        while schedule.state is not before:
-            schedule.undo()
+    attempted(schedule, lambda: (reduction if is_reduction(site) else elementwise)(schedule, name, machine))
 
 
 def elementwise(schedule: Schedule, name: str, machine: Machine) -> None:
@@ -133,11 +126,7 @@ def _is_short_row(site: BlockSite) -> bool:
     nodes: list[Node] = [body.value]
     for node in nodes:  # what computes places is simpler by the time that code is made of it
         nodes += [] if isinstance(node, t.BufferLoad) else children(node)
-    return len(nodes) <= ELEMENT_NODES and not any(_is_choice(node) for node in nodes)
-
-
-def _is_choice(node: Node) -> bool:
-    return isinstance(node, n.Call) and node.op == "if_then_else"
+    return len(nodes) <= ELEMENT_NODES and not any(map(is_choice, nodes))
 
 
 def reduction(schedule: Schedule, name: str, machine: Machine) -> None:

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from ...analysis.tree import BlockSite
 from ...tir import nodes as t
-from ..errors import ScheduleError
 from ..references import BlockRV, LoopRV
 from ..schedule import Schedule
+from .loops import attempted
 from .shapes import Machine, extent, of_kind, site_of, unit_stride
 
 VECTORS = (4, 2, 1)
@@ -35,13 +35,7 @@ def in_lanes(schedule: Schedule, name: str, machine: Machine) -> list[LoopRV] | 
     lanes = _lanes(site, machine)
     if lanes is None:
         return None
-    before = schedule.state
-    try:
-        return _reduced(schedule, name, lanes)
-    except ScheduleError:
-        while schedule.state is not before:
-            schedule.undo()
-        return None
+    return attempted(schedule, lambda: _reduced(schedule, name, lanes))
 
 
 def _lanes(site: BlockSite, machine: Machine) -> int | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
+from typing import TypeVar
 
 from ...tir import nodes as t
 from ..errors import ScheduleError
@@ -10,10 +12,23 @@ from ..references import LoopRV
 from ..schedule import Schedule
 from .shapes import PARALLEL_FROM, extent, whole_lanes
 
+Result = TypeVar("Result")
+
 PARTS = 64
 """Iterations of a parallel loop that are enough for threads to share out."""
 UNROLLED_TAPS = 16
 """Windows of at most so many elements are written out."""
+
+
+def attempted(schedule: Schedule, rule: Callable[[], Result]) -> Result | None:
+    """What a rule gives; None, and the schedule as it was, where one of its steps is refused."""
+    before = schedule.state
+    try:
+        return rule()
+    except ScheduleError:
+        while schedule.state is not before:
+            schedule.undo()
+        return None
 
 
 def taps_of(items: tuple[t.IterVar, ...]) -> int:

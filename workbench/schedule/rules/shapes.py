@@ -72,6 +72,11 @@ def largest_divisor(number: int, limit: int) -> int:
     return max((candidate for candidate in range(1, min(number, limit) + 1) if number % candidate == 0), default=1)
 
 
+def is_choice(node: Any) -> bool:
+    """Whether an expression asks a condition."""
+    return isinstance(node, n.Call) and node.op == "if_then_else"
+
+
 def is_reduction(site: BlockSite) -> bool:
     return any(item.kind is t.IterKind.REDUCE for item in site.block.iter_vars)
 
@@ -139,7 +144,7 @@ def lanes_in_step(site: BlockSite, lanes: int) -> int | None:
     ranges.enter_extent(lane, const(0), const(chosen))
     cut = {id(items[-1].var): Affine.variable(whole).times(chosen).plus(Affine.variable(lane))}
     for node in pre_order(body):
-        if isinstance(node, n.Call) and node.op == "if_then_else":
+        if is_choice(node):
             return None  # a condition of lanes takes masks, which few processors have
         if isinstance(node, (t.BufferLoad, t.BufferStore)):
             step = _step(node, items[-1].var, cut, lane, ranges)

@@ -12,12 +12,11 @@ from typing import Final
 
 from ...analysis.affine import Affine, Ranges
 from ...analysis.tree import BlockSite
-from ...arith import nodes as n
 from ...core.node import pre_order
 from ...tir import nodes as t
 from ..references import LoopRV
 from ..schedule import Schedule
-from .shapes import extent, largest_divisor, of_kind
+from .shapes import extent, is_choice, largest_divisor, of_kind
 
 SIDE: Final = 16
 """Elements of a tile along an axis: those of four bytes fill a line of the caches."""
@@ -33,7 +32,7 @@ def read_along(site: BlockSite) -> int | None:
     body = site.block.body
     if len(of_kind(items, t.IterKind.SPATIAL)) != len(items) or not isinstance(body, t.BufferStore):
         return None
-    if any(isinstance(node, n.Call) and node.op == "if_then_else" for node in pre_order(body.value)):
+    if any(map(is_choice, pre_order(body.value))):
         return None  # what is at a border is asked for each element then
     last, written = site.block.reads[0].region[-1].min, site.block.writes[0].region[-1].min
     form = Affine.of(last, Ranges())
