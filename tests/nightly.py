@@ -58,16 +58,17 @@ def tonight(parts: Iterable[_Part]) -> list[_Part]:
 
 
 def some(cases: Iterable[Any], one_in: int) -> list[Any]:
-    """Parameters of which every run has one in so many, from the first on, and the night all."""
-    return [pytest.param(case, marks=NIGHTLY if at % one_in else ()) for at, case in enumerate(cases)]
+    """Parameters of which every run has one in so many, from the first on, and the night all; as in `daily`."""
+    return [_param(case, at % one_in == 0) for at, case in enumerate(cases)]
 
 
 def daily(cases: Iterable[Any], *of_the_day: Any) -> list[Any]:
     """Parameters of which every run has those named, and the night all; a tuple is of several parameters."""
-    return [
-        pytest.param(*(case if isinstance(case, tuple) else [case]), marks=() if case in of_the_day else NIGHTLY)
-        for case in cases
-    ]
+    return [_param(case, case in of_the_day) for case in cases]
+
+
+def _param(case: Any, every_day: bool) -> Any:
+    return pytest.param(*(case if isinstance(case, tuple) else [case]), marks=() if every_day else NIGHTLY)
 
 
 def _share() -> tuple[int, int]:

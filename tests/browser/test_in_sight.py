@@ -12,6 +12,7 @@ from playwright.sync_api import Locator, expect
 import workbench as wb
 from tests.browser.harness import Harness
 from tests.browser.test_selection_kept import two_convolutions
+from tests.nightly import daily
 from workbench.ui.workbench import Workbench
 
 OUTSIDE = """(box, among) => {
@@ -65,7 +66,7 @@ def test_every_layer_and_every_tab_is_in_sight(harness: Harness, width: int) -> 
         expect(button).to_be_in_viewport(ratio=1)
 
 
-@pytest.mark.parametrize("width", [1400, 1250, 1120, 1000, 900, 640])
+@pytest.mark.parametrize("width", daily([1400, 1250, 1120, 1000, 900, 640], 1250, 640))
 def test_nothing_moves_between_the_two_clicks_of_a_double_click(harness: Harness, width: int) -> None:
     """The counts of what is lit made the layers wrap, and the second click fell beside the box."""
     opened(harness, width)
@@ -80,7 +81,7 @@ def test_nothing_moves_between_the_two_clicks_of_a_double_click(harness: Harness
     assert max(map(abs, moved)) < 1, moved
 
 
-@pytest.mark.parametrize("width", [1500, 1440, 1366, 1280, 1200, 1120, 1000, 640])
+@pytest.mark.parametrize("width", daily([1500, 1440, 1366, 1280, 1200, 1120, 1000, 640], 1366, 1120, 640))
 @pytest.mark.parametrize("branches", [False, True])
 def test_nothing_moves_when_a_figure_comes_or_goes(harness: Harness, width: int, branches: bool) -> None:
     """The layers wrapped for it: a click on another kernel's box took it away, and the second one fell beside."""

@@ -14,6 +14,7 @@ import pytest
 
 import workbench as wb
 from tests.driver.programs import small_model
+from tests.nightly import some
 from workbench import WorkbenchError, relay, te
 from workbench.core.equal import same
 from workbench.core.instrument import PassTimingInstrument
@@ -64,7 +65,7 @@ CONTEXTS: dict[str, Callable[[], AbstractContextManager[Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", CONTEXTS)
+@pytest.mark.parametrize("name", some(CONTEXTS, 2))
 def test_a_session_and_relay_build_have_the_same_kernels(name: str) -> None:
     module, params = from_onnx(small_model())
     with CONTEXTS[name]():

@@ -9,6 +9,7 @@ import pytest
 import workbench as wb
 from tests.integration.test_models import LITE0
 from tests.models import find_model, light_model
+from tests.nightly import daily
 from workbench.core.equal import structural_equal
 from workbench.schedule import Schedule
 from workbench.views.editor_extras import replay
@@ -34,7 +35,7 @@ def check(name: str, schedule: Schedule) -> None:
     assert back.redo() and back.func is schedule.func, name
 
 
-@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("network", daily(NETWORKS, "minilm"))
 def test_every_kernel_is_replayed_and_made_again(network: str) -> None:
     if network == "minilm" and find_model("minilm_l6_fp32") is None:
         pytest.skip("the model is not here; set WORKBENCH_MODELS to a folder that has it")

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.nightly import some
 from tests.ui.odd_programs import PROGRAMS, opened
 from workbench.core.errors import WorkbenchError
 from workbench.driver.given_inputs import drawn_inputs
@@ -64,7 +65,7 @@ class Asked:
             self.ask("tensors.outputs", before=step, after=step)
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", some(PROGRAMS, 3))
 def test_every_command_answers_or_says_why_not(name: str) -> None:
     asked = Asked(name)
     asked.everything()
