@@ -159,8 +159,9 @@ def test_journey_1_a_visitor_goes_from_the_widest_box_to_a_new_time(visit: Calla
     page.mouse.up()
     expect(lens.locator(".wb-lens-result")).to_contain_text(re.compile("[µm]s"), timeout=LONG)
     expect(page.locator(".wb-last-call")).to_contain_text("sch.change(")
-    kernel = page.get_by_role("combobox", name="Kernel").first.input_value()
-    assert "conv2d" in kernel, "the widest box is a convolution"
+    shown = page.get_by_role("combobox", name="Kernel").first  # empty while the changed program is lowered
+    expect(shown, "the widest box is a convolution").to_have_value(re.compile("conv2d"), timeout=LONG)
+    kernel = shown.input_value()
     code = visitor.state(f"print('STATE', screen.session.schedule({kernel!r}).code())")
     assert f"factors=[None, {factor}]" in code, "the session has what was dragged"
     visitor.end(6)
