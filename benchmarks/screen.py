@@ -18,6 +18,8 @@ from typing import Any, Final
 
 from benchmarks.browser import chromium
 from tests.browser.harness import Harness
+from workbench.core.node import pre_order
+from workbench.tir.nodes import For, ForKind
 
 NETWORK: Final = Path(__file__).resolve().parents[1] / "notebooks" / "data" / "efficientnet_lite0.onnx"
 BUDGETS: Final = {
@@ -219,6 +221,12 @@ def clicks(session: Any) -> None:
         line(f"  asked then: {name} (CPU)", made.times[name])
 
 
+def last_serial(session: Any) -> str:
+    """The last loop of the kernel that runs in order: one that can be unrolled."""
+    loops = [node for node in pre_order(session.schedule(KERNEL).func.body) if isinstance(node, For)]
+    return str([loop.var.name for loop in loops if loop.kind is ForKind.SERIAL][-1])
+
+
 def moves(browser: Any, session: Any) -> None:
     """Moves of a fused convolution in the kernel, then unroll and its undo of one of its loops, painted."""
     from workbench.ui.workbench import Workbench
@@ -232,8 +240,7 @@ def moves(browser: Any, session: Any) -> None:
                 " await new Promise((done) => setTimeout(done, away)); return kernel(m); }; }",
                 away,
             )
-            loops = page.locator('[id^="wb-node-l:"] > .wb-box-head', has_text="i3_0")
-            loops.last.click()
+            page.locator("[role=tree] .wb-box-head", has_text=last_serial(session)).last.click()
             tree = "document.querySelector('[role=tree]').textContent"
             times: list[float] = []
             for _ in range(12):
