@@ -28,6 +28,12 @@ IN_WORDS, TURNED = 0.2, 2.0
 """Cycles of a byte that is brought into words of four, and of a sum that is brought back among its picture's."""
 STREAM: Final = 4.0
 """Bytes of weights that come from beyond the caches in a cycle."""
+EACH: Final = 1.0
+"""Multiply-adds of vectors that a depthwise convolution starts in a cycle: each loads data of its own."""
+STRIDED: Final = 3.0
+"""By how much longer that takes where a vector holds every second column of a row, or fewer."""
+COPIED: Final = 12.0
+"""Bytes of its data and result that a depthwise convolution moves in a cycle."""
 
 
 def filled(pixels: int, block: int) -> int:
@@ -64,6 +70,19 @@ def pixels(op: Any, geometry: Any, lanes: int) -> float:
     """nn.conv2d whose vectors hold pixels (`by_pixels`)."""
     one = geometry.height * geometry.width
     return _shared(op, geometry, lanes, PIXELS * one / filled(one, lanes))
+
+
+def depthwise(op: Any, geometry: Any, lanes: int, again: float = 1.0) -> float:
+    """nn.conv2d of each channel by itself; `again`: how often its data are moved."""
+    g = geometry
+    if op.data_layout == "NCHW":
+        vectors = -(-g.out_width // lanes) * g.out_channels * (1.0 if op.strides[1] == 1 else STRIDED)
+    else:
+        vectors = -(-g.out_channels // lanes) * g.out_width
+    starts = g.batch * g.out_height * vectors * g.kernel[0] * g.kernel[1]
+    results = g.out_channels * g.out_height * g.out_width
+    moved = 4 * g.batch * (again * g.in_channels * g.height * g.width + results)
+    return starts / EACH + moved / COPIED
 
 
 def plain(op: Any, geometry: Any, lanes: int) -> float:

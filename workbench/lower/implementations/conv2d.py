@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from ...core.rewrite import Failure
 from ...schedule.rules import conv, depthwise, pixels
-from ...schedule.rules.shapes import divisors, whole_lanes
+from ...schedule.rules.shapes import divisors, largest_divisor, whole_lanes
 from ...schedule.schedule import Schedule
 from ...topi import conv_times
 from ...topi import layout as layouts
@@ -21,9 +21,11 @@ TASKS: Final = 32
 CHANNELS: Final = 64
 """Output channels that a panel of pixels is copied for at least."""
 ROWS: Final = 4
-"""Rows of a depthwise convolution that are computed at once, at most."""
-DEPTHWISE: Final = 0.3
-"""Of the peak of multiply-adds: each number of the data is used for one channel only, and comes from memory."""
+"""Rows of a depthwise convolution NCHW that are computed at once, at most."""
+COLUMNS: Final = 8
+"""Columns of one NHWC that are computed at once, at most."""
+FAR: Final = 0.3
+"""What it takes more, of moving the data once, to copy them to the second cache instead of the nearest."""
 
 
 class Blocks(Implementation):
@@ -45,7 +47,7 @@ class Blocks(Implementation):
         vector = vector_of(workload)
         blocks = 1 if alone else _blocks_of_a_group(op, g, block)
         every = list(channel_tiles(workload.machine, blocks, width, panel, pointwise, -(-block // vector)))
-        base = _depthwise(workload) if alone else conv_times.blocks(op, g, min(block, vector))
+        base = (conv_times.depthwise if alone else conv_times.blocks)(op, g, min(block, vector))
         for tile in every:
             yield {"blocks": tile.vectors, "columns": tile.rows, "width": width}, base * _relative(tile, every)
 
@@ -86,33 +88,50 @@ class Pixels(Implementation):
 
 
 class Rows(Implementation):
-    """A depthwise convolution over a weight as it is written: vectors along the last axis, several rows at once."""
+    """A depthwise convolution NCHW over a weight as it is written: vectors along a row, several rows at once."""
 
     name = "conv2d.rows"
     about = "each channel by itself: vectors along a row, several rows at once, taps written out"
 
     def why_not(self, workload: Workload) -> Failure | None:
-        refusal = static(workload)
-        if refusal is not None:
-            return refusal
-        op: Any = workload.operator
-        if not is_depthwise(workload):
-            return Failure("each group has one input channel, and there are several", f"{op.groups} groups")
-        lies = [layouts.parse(text) for text in (op.data_layout, op.out_layout or op.data_layout)]
-        blocked = next((one.text for one in lies if one.factors), None)
-        return Failure("data and result are not in blocks of channels", blocked) if blocked else None
+        return static(workload) or _each_channel(workload) or _lies_as(workload, "NCHW")
 
     def costs(self, workload: Workload) -> Iterator[tuple[Config, float]]:
-        op: Any = workload.operator
-        result = op.infer(*workload.types).concrete_shape
-        height, width = result[2:]
+        op, g = workload.operator, _geometry(workload)
+        height, width = g.out_height, g.out_width
         lanes = whole_lanes(width, workload.machine.lanes) or workload.machine.lanes
+        base = conv_times.depthwise(op, g, workload.machine.lanes)
         for rows in divisors(height) if width % lanes == 0 else [1]:
             if rows <= ROWS:
-                yield {"rows": rows, "lanes": lanes}, _depthwise(workload) * (1 + 1 / rows) / (1 + 1 / ROWS)
+                yield {"rows": rows, "lanes": lanes}, base * (1 + 1 / rows) / (1 + 1 / ROWS)
 
     def schedule(self, schedule: Schedule, block: str, workload: Workload, config: Config) -> None:
         depthwise.rows(schedule, block, workload.machine, config["rows"], config["lanes"])
+
+
+class Channels(Implementation):
+    """A depthwise convolution NHWC over a weight as it is written: vectors of channels, several columns at once."""
+
+    name = "conv2d.channels"
+    about = "vectors of channels: several columns at once, taps written out, over strips of rows"
+
+    def why_not(self, workload: Workload) -> Failure | None:
+        return static(workload) or _each_channel(workload) or _lies_as(workload, "NHWC") or _one_output(workload)
+
+    def costs(self, workload: Workload) -> Iterator[tuple[Config, float]]:
+        op, g, machine = workload.operator, _geometry(workload), workload.machine
+        lanes = whole_lanes(g.out_channels, machine.lanes) or machine.lanes
+        columns = largest_divisor(g.out_width, COLUMNS)
+        for strip in divisors(g.out_height):
+            rows = (strip - 1) * op.strides[0] + (g.kernel[0] - 1) * op.dilation[0] + 1
+            held = rows * (g.width + op.padding[1] + op.padding[3]) * lanes * 4
+            far = 0.0 if held <= machine.nearest else FAR if 2 * held <= machine.second else 1.0
+            again = rows / (strip * op.strides[0]) + far
+            config = {"strip": strip, "columns": columns, "lanes": lanes}
+            yield config, conv_times.depthwise(op, g, machine.lanes, again)
+
+    def schedule(self, schedule: Schedule, block: str, workload: Workload, config: Config) -> None:
+        depthwise.channels(schedule, block, workload.machine, config["strip"], config["columns"], config["lanes"])
 
 
 class Plain(plain.Plain):
@@ -198,9 +217,28 @@ def _in_blocks(workload: Workload) -> Failure | None:
     return None
 
 
-def _depthwise(workload: Workload) -> float:
-    """Cycles of a depthwise convolution's multiply-adds."""
-    return workload.operator.flops(*workload.types) / 2 / (2 * workload.machine.lanes) / DEPTHWISE
+def _each_channel(workload: Workload) -> Failure | None:
+    """Why channels are not each convolved by itself."""
+    op: Any = workload.operator
+    if is_depthwise(workload):
+        return None
+    return Failure("each group has one input channel, and there are several", f"{op.groups} groups")
+
+
+def _one_output(workload: Workload) -> Failure | None:
+    """Why vectors cannot hold channels of data and result alike."""
+    op, outputs = workload.operator, _geometry(workload).out_channels
+    return None if outputs == op.groups else Failure("each channel has one output", f"{outputs} of {op.groups}")
+
+
+def _lies_as(workload: Workload, layout: str) -> Failure | None:
+    """Why data and result do not lie so, or the weight lies in blocks."""
+    op: Any = workload.operator
+    lies = {op.data_layout, op.out_layout or op.data_layout}
+    if lies != {layout}:
+        return Failure(f"data and result lie as {layout}", " and ".join(sorted(lies)))
+    blocks = layouts.parse(op.kernel_layout).factors
+    return Failure("the weight is in no blocks", op.kernel_layout) if blocks else None
 
 
 def _relative(tile: Tile, every: list[Tile]) -> float:

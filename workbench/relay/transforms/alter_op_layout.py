@@ -81,7 +81,7 @@ class _Model:
             return 0.0
         geometry = op.geometry(*(one.shape for one in types))
         if op.groups > 1 and op.groups == geometry.out_channels:
-            return 0.0  # depthwise: the same in both
+            return conv_times.depthwise(op, geometry, self.lanes)
         if self.dot is not None and isinstance(op.packed_bytes(self.lanes, self.dot, *call.args), e.Call):
             return conv_times.of_bytes(op, geometry, self.lanes)
         packed = op.packed(self.lanes, *call.args)
