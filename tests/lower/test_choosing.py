@@ -54,6 +54,10 @@ TAKEN = {
     "data in blocks, depthwise": (workload(Conv2D(data_layout="NCHW8c", kernel_layout="OIHW8o", groups=16),
                                            (1, 2, 5, 5, 8), (2, 1, 3, 3, 8)), "conv2d.blocks"),
     "depthwise": (workload(Conv2D(groups=8, channels=8), (1, 8, 9, 9), (8, 1, 3, 3)), "conv2d.rows"),
+    "depthwise, channels last": (
+        workload(Conv2D(groups=8, channels=8, data_layout="NHWC", kernel_layout="HWOI"), (1, 9, 9, 8), (3, 3, 8, 1)),
+        "conv2d.channels",
+    ),
     "data in blocks, several outputs of each": (
         workload(Conv2D(data_layout="NCHW8c", kernel_layout="OIHW8o", groups=8, channels=16), (1, 1, 5, 5, 8),
                  (2, 1, 3, 3, 8)), "conv2d.plain",

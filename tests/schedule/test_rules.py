@@ -24,6 +24,8 @@ from workbench.schedule.rules.shapes import Machine
 from workbench.target import Target
 from workbench.tir import nodes as t
 from workbench.tir.interpret import interpret
+from workbench.tir.transforms.compact_buffers import compact
+from workbench.tir.transforms.lower_blocks import lower_blocks
 from workbench.tir.transforms.pipeline import lower
 from workbench.topi.nn_conv import Conv2D
 from workbench.topi.nn_dense import BatchMatMul, DensePack, MatMul
@@ -80,6 +82,18 @@ def depthwise(channels: int, size: int, stride: int = 1, kernel: int = 3) -> Mad
     op = Conv2D(
         channels=channels, padding=(pad,) * 4, kernel_size=(kernel,) * 2, groups=channels, strides=(stride,) * 2
     )
+    return implemented(op, [x, w], relu)
+
+
+def depthwise_channels_last(
+    channels: int, size: int, stride: int = 1, kernel: int = 3, of_each: int = 1, dilation: int = 1
+) -> Made:
+    outputs = channels * of_each
+    x, w = te.placeholder((1, size, size, channels), name="X"), te.placeholder((kernel, kernel, outputs, 1), name="W")
+    op = Conv2D(
+        channels=outputs, padding=(kernel // 2 * dilation,) * 4, kernel_size=(kernel,) * 2, groups=channels,
+        strides=(stride,) * 2, dilation=(dilation,) * 2, data_layout="NHWC", kernel_layout="HWOI",
+    )  # fmt: skip
     return implemented(op, [x, w], relu)
 
 
@@ -180,7 +194,12 @@ KERNELS: dict[str, Callable[[], Made]] = {
     "conv in blocks, filled up": lambda: in_blocks(16, 24, 5, 3),
     "conv in blocks, depthwise": lambda: in_blocks(32, 32, 9, 3, 1, 32),
     "depthwise": lambda: depthwise(5, 14),
-    "depthwise odd": lambda: depthwise(3, 11, 2, 5), "dense": lambda: dense(3, 10, 30),
+    "depthwise odd": lambda: depthwise(3, 11, 2, 5),
+    "depthwise channels last": lambda: depthwise_channels_last(32, 14),
+    "depthwise channels last, odd": lambda: depthwise_channels_last(10, 11, 2, 5),
+    "depthwise channels last, two of each": lambda: depthwise_channels_last(8, 8, 1, 3, 2),
+    "depthwise channels last, dilated": lambda: depthwise_channels_last(16, 9, 1, 3, 1, 2),
+    "dense": lambda: dense(3, 10, 30),
     "dense one row": lambda: dense(1, 12, 64),
     "matmul": lambda: product(8, 5, 32), "matmul odd": lambda: product(7, 5, 19),
     "matmul tiny": lambda: product(1, 5, 7),
@@ -209,6 +228,17 @@ def check_numbers_stay(made: Made, target: Target) -> None:
 @pytest.mark.parametrize("name", some(KERNELS, 3))
 def test_default_schedules_keep_the_numbers(name: str, target: Target) -> None:
     check_numbers_stay(KERNELS[name](), target)
+
+
+@pytest.mark.parametrize(
+    ("name", "shape"), [("depthwise", (1, 1, 16, 16)), ("depthwise channels last", (1, 16, 16, 16))]
+)
+def test_what_is_padded_is_copied_a_part_at_a_time(name: str, shape: tuple[int, ...]) -> None:
+    """Not the whole of the data before the first result: it would go to memory and back."""
+    func = compact(lower_blocks(scheduled(KERNELS[name](), WIDE).func))
+    held = [node.buffer for node in post_order(func.body) if isinstance(node, t.AllocBuffer)]
+    (padded,) = (buffer for buffer in held if buffer.name == "data_pad")
+    assert tuple(getattr(size, "value", None) for size in padded.shape) == shape
 
 
 @pytest.mark.parametrize("name", ("conv", "conv depthwise", "dense", "matmul", "softmax", "elementwise"))

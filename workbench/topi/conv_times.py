@@ -31,7 +31,7 @@ STREAM: Final = 4.0
 EACH: Final = 1.0
 """Multiply-adds of vectors that a depthwise convolution starts in a cycle: each loads data of its own."""
 STRIDED: Final = 3.0
-"""By how much longer that takes where a vector holds every second column of a row, or fewer."""
+"""By how much longer that takes where the numbers of a vector do not lie side by side."""
 COPIED: Final = 12.0
 """Bytes of its data and result that a depthwise convolution moves in a cycle."""
 
@@ -78,7 +78,7 @@ def depthwise(op: Any, geometry: Any, lanes: int, again: float = 1.0) -> float:
     if op.data_layout == "NCHW":
         vectors = -(-g.out_width // lanes) * g.out_channels * (1.0 if op.strides[1] == 1 else STRIDED)
     else:
-        vectors = -(-g.out_channels // lanes) * g.out_width
+        vectors = -(-g.out_channels // lanes) * g.out_width * (1.0 if g.out_channels == op.groups else STRIDED)
     starts = g.batch * g.out_height * vectors * g.kernel[0] * g.kernel[1]
     results = g.out_channels * g.out_height * g.out_width
     moved = 4 * g.batch * (again * g.in_channels * g.height * g.width + results)

@@ -116,7 +116,7 @@ class Channels(Implementation):
     about = "vectors of channels: several columns at once, taps written out, over strips of rows"
 
     def why_not(self, workload: Workload) -> Failure | None:
-        return static(workload) or _each_channel(workload) or _lies_as(workload, "NHWC") or _one_output(workload)
+        return static(workload) or _each_channel(workload) or _lies_as(workload, "NHWC")
 
     def costs(self, workload: Workload) -> Iterator[tuple[Config, float]]:
         op, g, machine = workload.operator, _geometry(workload), workload.machine
@@ -223,12 +223,6 @@ def _each_channel(workload: Workload) -> Failure | None:
     if is_depthwise(workload):
         return None
     return Failure("each group has one input channel, and there are several", f"{op.groups} groups")
-
-
-def _one_output(workload: Workload) -> Failure | None:
-    """Why vectors cannot hold channels of data and result alike."""
-    op, outputs = workload.operator, _geometry(workload).out_channels
-    return None if outputs == op.groups else Failure("each channel has one output", f"{outputs} of {op.groups}")
 
 
 def _lies_as(workload: Workload, layout: str) -> Failure | None:
