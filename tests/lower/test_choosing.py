@@ -44,7 +44,13 @@ TAKEN = {
                      target=target), "conv2d.blocks")
         for lanes, target in ((4, Target("llvm -mcpu=cortex-a72 -mtriple=aarch64-linux-gnu")), (8, NARROW), (16, WIDE))
     },
-    "a weight as it is written": (workload(Conv2D(), (1, 8, 9, 9), (16, 8, 3, 3)), "conv2d.plain"),
+    "a weight as it is written": (workload(Conv2D(), (1, 8, 9, 9), (16, 8, 3, 3)), "conv2d.columns"),
+    "a weight as it is written, channels last": (workload(Conv2D(data_layout="NHWC"), (1, 9, 9, 8), (16, 8, 3, 3)),
+                                                 "conv2d.plain"),
+    "one channel of a large picture": (workload(Conv2D(kernel_layout="OIHW8o"), (1, 1, 112, 112), (4, 1, 3, 3, 8)),
+                                       "conv2d.columns"),
+    "half a block of channels": (workload(Conv2D(channels=8, kernel_layout="OIHW16o"), (1, 8, 88, 88), (1, 8, 5, 5, 16),
+                                           target=WIDE), "conv2d.columns"),
     "data in blocks": (workload(Conv2D(data_layout="NCHW4c"), (1, 2, 5, 5, 4), (8, 8, 3, 3)), "conv2d.plain"),
     "data and weight in blocks": (layer(16, 9, 3, data_layout="NCHW8c"), "conv2d.blocks"),
     "in blocks of another size": (workload(Conv2D(data_layout="NCHW4c", kernel_layout="OIHW8o"), (1, 2, 5, 5, 4),
@@ -65,7 +71,9 @@ TAKEN = {
     "depthwise in blocks": (
         workload(Conv2D(groups=8, kernel_layout="OIHW8o"), (1, 8, 9, 9), (1, 1, 3, 3, 8)), "conv2d.blocks",
     ),
-    "groups": (workload(Conv2D(groups=2), (1, 8, 9, 9), (8, 4, 3, 3)), "conv2d.plain"),
+    "groups": (workload(Conv2D(groups=2), (1, 8, 9, 9), (8, 4, 3, 3)), "conv2d.columns"),
+    "strided and dilated": (workload(Conv2D(strides=(2, 2), dilation=(2, 2)), (1, 8, 19, 19), (8, 8, 3, 3)),
+                            "conv2d.plain"),
     "winograd": (workload(WinogradConv2D(tile_size=2, kernel_layout="HWOI8o"), (1, 8, 8, 8), (4, 4, 2, 8, 8)),
                  "winograd.tiles"),
     "winograd, blocks of one": (workload(WinogradConv2D(tile_size=2, kernel_layout="HWOI1o"), (1, 8, 8, 8),

@@ -7,7 +7,7 @@ from typing import Any
 
 from workbench import te
 from workbench.arith import build
-from workbench.lower.choosing import chosen
+from workbench.lower.choosing import choice_by_hand, chosen
 from workbench.lower.implementation import Choice, Workload
 from workbench.lower.kernel import Kernel
 from workbench.lower.provider import default_provider
@@ -35,14 +35,15 @@ def relu(result: te.Tensor) -> tuple[Sequence[te.Tensor], te.Tensor]:
 
 
 def implemented(
-    op: Operator, operands: Sequence[te.Tensor], behind: Behind = nothing, choice: Choice | None = None
+    op: Operator, operands: Sequence[te.Tensor], behind: Behind = nothing, choice: Choice | str = ""
 ) -> Made:
-    """An operator on placeholders, by its cheapest implementation, or by a choice."""
+    """An operator on placeholders, by its cheapest implementation, or by a choice, or one that is named."""
 
     def made(target: Target) -> Kernel:
         types: Any = tuple(TensorType(operand.shape, operand.dtype) for operand in operands)
         workload = Workload(op, types, target)
-        taken = choice or chosen(workload)
+        named = isinstance(choice, str)
+        taken = choice if not named else choice_by_hand(workload, choice, {}) if choice else chosen(workload)
         result = op.compute(*operands) if taken is None else taken.compute(*operands)
         inputs, last = behind(result)
         whole = lowered([*operands, *inputs, last])

@@ -71,6 +71,19 @@ def in_blocks(ci: int, co: int, size: int, kernel: int, stride: int = 1, groups:
     return implemented(op, [x, w], relu)
 
 
+def by_columns(
+    ci: int, co: int, size: tuple[int, int], kernel: tuple[int, int], block: int = 1, **attributes: Any
+) -> Made:
+    """Vectors along the rows of pictures; the weight as it is written, or in blocks."""
+    groups = attributes.get("groups", 1)
+    x = te.placeholder((2, ci, *size), name="X")
+    shape = (-(-co // block), ci // groups, *kernel, block) if block > 1 else (co, ci // groups, *kernel)
+    layout = f"OIHW{block}o" if block > 1 else "OIHW"
+    pad = tuple(taps // 2 for taps in kernel) * 2
+    op = Conv2D(kernel_layout=layout, channels=co, padding=pad, kernel_size=kernel, **attributes)
+    return implemented(op, [x, te.placeholder(shape, name="W")], relu, "conv2d.columns")
+
+
 def plain_convolution() -> Made:
     x, w = te.placeholder((1, 3, 7, 7), name="X"), te.placeholder((5, 3, 3, 3), name="W")
     return implemented(Conv2D(padding=(1, 1, 1, 1)), [x, w])
@@ -185,6 +198,15 @@ def row_means() -> Made:
 KERNELS: dict[str, Callable[[], Made]] = {
     "conv": lambda: convolution(3, 40, 9, 3), "conv 1x1": lambda: convolution(4, 20, 13, 1),
     "conv stride": lambda: convolution(3, 16, 9, 3, 1, 2), "conv depthwise": lambda: convolution(24, 24, 9, 3, 24),
+    "conv by columns": lambda: by_columns(3, 6, (9, 37), (3, 5)),
+    "conv by columns, in blocks": lambda: by_columns(2, 24, (5, 70), (3, 3), 16),
+    "conv by columns, half a block": lambda: by_columns(3, 8, (5, 21), (1, 7), 16),
+    "conv by columns, stride": lambda: by_columns(3, 4, (11, 39), (3, 3), strides=(2, 2)),
+    "conv by columns, stride of three": lambda: by_columns(2, 5, (7, 50), (5, 7), strides=(1, 3)),
+    "conv by columns, fewer taps than stride": lambda: by_columns(4, 8, (9, 40), (1, 1), 8, strides=(2, 2)),
+    "conv by columns, dilated": lambda: by_columns(2, 4, (12, 30), (3, 3), dilation=(2, 3)),
+    "conv by columns, groups": lambda: by_columns(6, 12, (6, 18), (3, 3), groups=3),
+    "conv by columns, groups in blocks": lambda: by_columns(8, 20, (6, 18), (1, 1), 8, groups=2),
     "conv plain": plain_convolution, "conv channels last": lambda: channels_last(3, 40, 9, 3),
     "conv channels last, stride": lambda: channels_last(4, 32, 11, 1, 2),
     "conv channels last, depthwise": lambda: channels_last(32, 32, 9, 3, 2, 32),

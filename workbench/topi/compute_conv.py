@@ -76,7 +76,7 @@ def _taps(op: Any, g: Any, per_group: Any) -> tuple[list[Any], Any, Any, Any]:
     return [*axes, kh, kw], (0 if one else axes[0].var), kh.var, kw.var
 
 
-def _channel(op: Any, g: Any, out: Any, inner: Any, per_group: Any) -> Any:
+def channel_of_group(op: Any, g: Any, out: Any, inner: Any, per_group: Any) -> Any:
     """The input channel of output channel `out` and channel `inner` of its group."""
     if op.groups == 1:
         return inner
@@ -99,7 +99,7 @@ def conv2d(op: Any, data: Any, weight: Any) -> Any:
     def element(*i: Any) -> Any:
         n, o, y, x = layouts.transform_indices(i, NCHW, target)
         row, column = y * op.strides[0] + rh * op.dilation[0], x * op.strides[1] + rw * op.dilation[1]
-        where = (n, _channel(op, g, o, rc, per_group))
+        where = (n, channel_of_group(op, g, o, rc, per_group))
         if source.factors:
             value = _guarded(data, source, g, (*where, row - top, column - left))
         else:
@@ -260,7 +260,7 @@ def conv1d(op: Any, data: Any, weight: Any) -> Any:
     rc, rw = te.reduce_axis((0, per_group), name="rc"), te.reduce_axis((0, g.kernel[1]), name="rw")
 
     def element(n: Any, o: Any, x: Any) -> Any:
-        channel = _channel(wide, g, o, rc.var, per_group) if per_group != 1 or op.groups > 1 else rc.var
+        channel = channel_of_group(wide, g, o, rc.var, per_group) if per_group != 1 or op.groups > 1 else rc.var
         value = big(n, channel, x * op.strides[0] + rw.var * op.dilation[0])
         return te.sum(build.cast(dtype, value) * build.cast(dtype, weight(o, rc.var, rw.var)), axis=[rc, rw])
 

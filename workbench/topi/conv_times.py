@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-SHARES: Final = {("NCHW", False): 0.85, ("NCHW", True): 0.5, ("NHWC", False): 0.9, ("NHWC", True): 0.85,
-                 ("NCHWc", False): 0.9, ("NCHWc", True): 0.85}  # fmt: skip
-"""Of the peak of multiply-adds, by the data's layout and whether there is one tap a channel.  Measured on layers of
-resnet50 with vectors of 512 bits: where pictures lie one behind the other, numbers of one pixel are a page apart.
-What goes `by_pixels` has a share of its own."""
+from ..core.rewrite import Failure
+from . import layout as layouts
+
+SHARES: Final = {False: 0.9, True: 0.85}
+"""Of the peak of multiply-adds, by whether there is one tap a channel.  Measured on layers of resnet50 with vectors of
+512 bits.  What goes `by_pixels` has a share of its own."""
+APART: Final = 1.0
+"""Cycles that a result takes where channels of one pixel, which a vector holds, are pictures apart (NCHW)."""
 PIXELS: Final = 0.85
 """The same of a convolution `by_pixels`, measured with vectors of 256 bits."""
 UNPACKED: Final = 0.03
@@ -28,6 +31,10 @@ IN_WORDS, TURNED = 0.2, 2.0
 """Cycles of a byte that is brought into words of four, and of a sum that is brought back among its picture's."""
 STREAM: Final = 4.0
 """Bytes of weights that come from beyond the caches in a cycle."""
+IN_PHASES: Final = 1.4
+"""Cycles of a number whose column is brought beside those that lie a stride away."""
+COLUMNS: Final = 1.15
+"""Time of a convolution whose vectors lie along rows, of that of its multiply-adds, by a tile that suits it."""
 EACH: Final = 1.0
 """Multiply-adds of vectors that a depthwise convolution starts in a cycle: each loads data of its own."""
 STRIDED: Final = 3.0
@@ -55,21 +62,48 @@ def by_pixels(op: Any, geometry: Any, block: int) -> bool:
 
 def direct(op: Any, geometry: Any, lanes: int, fits: bool) -> float:
     """nn.conv2d; `fits`: its weight can lie in blocks of `lanes` output channels."""
-    if fits and by_pixels(op, geometry, lanes):
-        return pixels(op, geometry, lanes)
-    return blocks(op, geometry, lanes) if fits else plain(op, geometry, lanes)
+    g = geometry
+    if fits and by_pixels(op, g, lanes):
+        return pixels(op, g, lanes)
+    usual = blocks(op, g, lanes) if fits else plain(op, g, lanes)
+    by_columns = not not_by_columns(op, g)
+    return min(usual, COLUMNS * columns(op, g, g.out_channels, g.out_width, lanes)) if by_columns else usual
 
 
 def blocks(op: Any, geometry: Any, lanes: int) -> float:
     """nn.conv2d whose vectors hold output channels, in blocks of `lanes`."""
-    layout = "".join(letter for letter in op.data_layout if not letter.isdigit())
-    return _shared(op, geometry, lanes, SHARES.get((layout, geometry.kernel == (1, 1)), UNPACKED))
+    g = geometry
+    filled_up = -(-g.out_channels // lanes) * lanes / g.out_channels
+    stored = APART * g.batch * g.out_channels * g.out_height * g.out_width if op.data_layout == "NCHW" else 0.0
+    return _shared(op, g, lanes, SHARES[g.kernel == (1, 1)] / filled_up) + stored
 
 
 def pixels(op: Any, geometry: Any, lanes: int) -> float:
     """nn.conv2d whose vectors hold pixels (`by_pixels`)."""
     one = geometry.height * geometry.width
     return _shared(op, geometry, lanes, PIXELS * one / filled(one, lanes))
+
+
+def not_by_columns(op: Any, geometry: Any) -> Failure | None:
+    """Why vectors of nn.conv2d cannot lie along the rows of pictures."""
+    lies = {op.data_layout, op.out_layout or op.data_layout}
+    if lies != {"NCHW"} or not {"O"} >= set(layouts.parse(op.kernel_layout).factors):
+        found = f"{' and '.join(sorted(lies))}, {op.kernel_layout}"
+        return Failure("data and result lie as NCHW, and the weight in blocks of output channels at most", found)
+    if geometry.in_channels == op.groups > 1:
+        return Failure("each group has several input channels", f"{op.groups} groups")
+    if op.strides[1] > 1 and op.dilation[1] > 1:
+        return Failure("columns are strided or dilated, not both", f"strides {op.strides}, dilation {op.dilation}")
+    return None
+
+
+def columns(op: Any, geometry: Any, channels: int, width: int, lanes: int) -> float:
+    """nn.conv2d NCHW whose vectors lie along rows, of so many channels and columns, filled up."""
+    g = geometry
+    weights = channels * (g.in_channels // op.groups) * g.kernel[0] * g.kernel[1]
+    starts = weights * g.batch * g.out_height * -(-width // lanes)
+    copied = IN_PHASES * g.batch * g.in_channels * g.height * g.width if op.strides[1] > 1 else 0.0
+    return starts / 2 + copied + 4 * weights / STREAM
 
 
 def depthwise(op: Any, geometry: Any, lanes: int, again: float = 1.0) -> float:

@@ -6,15 +6,16 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ...core.rewrite import Failure
-from ...schedule.rules import conv, depthwise, pixels
+from ...schedule.rules import conv, conv_columns, depthwise, pixels
 from ...schedule.rules.shapes import divisors, largest_divisor, whole_lanes
 from ...schedule.schedule import Schedule
 from ...topi import conv_times
 from ...topi import layout as layouts
 from ...topi.compute_conv import conv2d_blocks, conv2d_pixels
+from ...topi.compute_conv_columns import conv2d_columns
 from ..implementation import Config, Implementation, Workload, static
 from . import plain
-from .register_tiles import Tile, channel_tiles, pixel_tiles
+from .register_tiles import Tile, channel_tiles, column_tiles, pixel_tiles
 
 TASKS: Final = 32
 """Parts of the work that threads share out."""
@@ -119,7 +120,8 @@ class Channels(Implementation):
         return static(workload) or _each_channel(workload) or _lies_as(workload, "NHWC")
 
     def costs(self, workload: Workload) -> Iterator[tuple[Config, float]]:
-        op, g, machine = workload.operator, _geometry(workload), workload.machine
+        op: Any = workload.operator
+        g, machine = _geometry(workload), workload.machine
         lanes = whole_lanes(g.out_channels, machine.lanes) or machine.lanes
         columns = largest_divisor(g.out_width, COLUMNS)
         for strip in divisors(g.out_height):
@@ -132,6 +134,35 @@ class Channels(Implementation):
 
     def schedule(self, schedule: Schedule, block: str, workload: Workload, config: Config) -> None:
         depthwise.channels(schedule, block, workload.machine, config["strip"], config["columns"], config["lanes"])
+
+
+class Columns(Implementation):
+    """Over pictures NCHW, vectors along a row: tiles of output channels times columns, both filled up."""
+
+    name = "conv2d.columns"
+    about = "vectors along a row, a register tile of output channels times columns"
+
+    def why_not(self, workload: Workload) -> Failure | None:
+        return static(workload) or conv_times.not_by_columns(workload.operator, _geometry(workload))
+
+    def costs(self, workload: Workload) -> Iterator[tuple[Config, float]]:
+        op: Any = workload.operator
+        g, lanes = _geometry(workload), vector_of(workload)
+        block = layouts.parse(op.kernel_layout).factors.get("O", 1)
+        rows = -(-g.out_channels // block) * block if op.groups == 1 else g.out_channels // op.groups
+        pixel = 4 * g.in_channels // op.groups
+        for tile in column_tiles(workload.machine, rows, g.kernel, pixel, -(-g.out_width // lanes)):
+            config = {"rows": tile.rows, "vectors": tile.vectors, "lanes": lanes}
+            channels, width = _filled(g, config)
+            yield config, conv_times.columns(op, g, channels, width, lanes) * tile.time
+
+    def compute(self, workload: Workload, config: Config, *tensors: Any) -> Any:
+        channels, width = _filled(_geometry(workload), config)
+        return conv2d_columns(workload.operator, *tensors, channels=channels, width=width)
+
+    def schedule(self, schedule: Schedule, block: str, workload: Workload, config: Config) -> None:
+        tile = config["rows"], config["vectors"], config["lanes"]
+        conv_columns.columns(schedule, block, workload.machine, *tile)
 
 
 class Plain(plain.Plain):
@@ -157,6 +188,13 @@ def _blocks_of_a_group(op: Any, geometry: Any, block: int) -> int:
     """Blocks of output channels that read the same input channels."""
     each = geometry.out_channels // op.groups
     return -(-each // block) if op.groups == 1 or each % block == 0 else 1
+
+
+def _filled(geometry: Any, config: Config) -> tuple[int, int]:
+    """Output channels and columns filled up to whole tiles of `Columns`."""
+    wide = config["vectors"] * config["lanes"]
+    rows = config["rows"]
+    return -(-geometry.out_channels // rows) * rows, -(-geometry.out_width // wide) * wide
 
 
 def filled_width(width: int) -> int:

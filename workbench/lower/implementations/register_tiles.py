@@ -14,6 +14,8 @@ IN_FLIGHT: Final = 8
 """Sums that two multiply-adds a cycle, each of which takes four, keep busy."""
 MOST_BLOCKS: Final = 4
 """Blocks of output channels in a tile, at most."""
+MOST_VECTORS: Final = 8
+"""Vectors along a row in a tile, at most."""
 VECTORS: Final = (1, 2, 3, 4, 6, 8)
 """Vectors of columns of a product's tile that are tried."""
 
@@ -110,3 +112,29 @@ def pixel_tiles(machine: Machine, block: int, pixels: int, column: int = 0) -> I
             streamed = 2 * width * column > machine.nearest
             time = tile_time(machine, vectors, rows, streamed) * vectors * machine.lanes / width
             yield Tile(time, vectors, rows), width
+
+
+def column_tiles(
+    machine: Machine, channels: int, kernel: tuple[int, int], pixel: int, most: int
+) -> Iterator[Tile]:
+    """Tiles of output channels that divide `channels`, times up to `most` vectors along a row.
+
+    `pixel`: bytes of all channels of one pixel of the data.  A vector is read for each of the taps of a row (`kernel`),
+    across two lines of the cache for most of them, which is twice as slow.
+    """
+    high, wide = kernel
+    found = False
+    for together in range(1, min(most, MOST_VECTORS) + 1):
+        read = pixel * high * (together * machine.lanes + wide - 1)
+        for rows in divisors(channels):
+            if not in_registers(machine, together, rows):
+                break
+            many = together * rows
+            loads = (2 * together + rows) / many
+            stream = machine.lanes * 4 / 8 / rows / wide if 2 * read > machine.nearest else 0.0
+            apart = 16 / (many * wide)
+            time = max(1.0, IN_FLIGHT / many, loads, stream, apart) + 0.1 * (loads + stream + apart)
+            yield Tile(time, together, rows)
+            found = True
+    if not found:
+        yield Tile(float(IN_FLIGHT), 1, 1)

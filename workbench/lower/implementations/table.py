@@ -15,8 +15,8 @@ READ_OF: Final = {"conv2d": ("geometry", "flops"), "winograd": ("geometry", "flo
 
 FAMILIES: Final[dict[str, tuple[Implementation, ...]]] = {
     "conv2d": (
-        conv2d.Pixels(), conv2d.Blocks(), conv2d.Rows(), conv2d.Channels(), products_of_bytes.BytePixels(),
-        products_of_bytes.ByteBlocks(), conv2d.Plain(),
+        conv2d.Pixels(), conv2d.Blocks(), conv2d.Columns(), conv2d.Rows(), conv2d.Channels(),
+        products_of_bytes.BytePixels(), products_of_bytes.ByteBlocks(), conv2d.Plain(),
     ),
     "winograd": (winograd.Tiles(), Plain("winograd")),
     "product": (product.Tiles(), products_of_bytes.ByteTiles(), Plain("product")),

@@ -46,7 +46,7 @@ def panels(
     outer = schedule.fuse(batch, *chunks, panel)
     if iterations(site) >= 65536:
         schedule.parallel(outer)
-    accumulate(schedule, schedule.get_block(anchor), part, 3, dot=dot, lanes=machine.lanes)
+    accumulate(schedule, schedule.get_block(anchor), part, 3, dot=dot, lanes=machine.lanes if dot else 0)
     schedule.vectorize(inside)
     pack = schedule.get_block("data_pack")
     schedule.compute_at(pack, outer, preserve_unit_loops=True)

@@ -44,7 +44,7 @@ def loops_of_pictures(
     known = [size for size in sizes if size is not None]
     loops = schedule.get_loops(output)
     require(
-        len(known) == len(sizes) and (len(loops) == 4 or (blocks and _in_step(schedule, anchor, output))),
+        len(known) == len(sizes) and (len(loops) == 4 or (blocks and in_step(schedule, anchor, output, 5))),
         "E-RULE-SHAPE",
         f"{anchor} has symbolic extents or another layout",
         found=f"{len(loops)} loops around {output.target}",
@@ -54,12 +54,12 @@ def loops_of_pictures(
     return known, loops
 
 
-def _in_step(schedule: Schedule, anchor: str, output: BlockRV) -> bool:
-    """Whether the five iterators of the output are those of the sums that it reads."""
+def in_step(schedule: Schedule, anchor: str, output: BlockRV, axes: int) -> bool:
+    """Whether the iterators of the output, so many, are those of the sums that it reads."""
     block, sums = site_of(schedule, output.target).block, site_of(schedule, anchor).block.writes[0].buffer
     places = [region.region for region in block.reads if region.buffer is sums]
     variables = [item.var for item in block.iter_vars]
-    return len(variables) == 5 and all([axis.min for axis in place] == variables for place in places)
+    return len(variables) == axes and all([axis.min for axis in place] == variables for place in places)
 
 
 def accumulate(
@@ -77,8 +77,8 @@ def accumulate(
     `vector` is the number of the iterator that becomes vectors, `inside` that of the one whose loop is next to it:
     a number is then broadcast once for all its vectors, which stay in registers, and is not needed any more.
     Reduction loops whose extents multiply to at most `reduce_unroll` are unrolled, innermost first.
-    `dot`: a tensor intrinsic computes a vector (of `lanes`, or all of its loop) and the last reduction loop, which is
-    inside it then.
+    `lanes`: of a vector; all of its loop is one without.  `dot`: a tensor intrinsic computes a vector and the last
+    reduction loop, which is inside it then.
     """
     schedule.compute_at(block, at, preserve_unit_loops=True)
     site = site_of(schedule, block.target)
@@ -90,7 +90,7 @@ def accumulate(
     reduced = [own[number] for number, item in enumerate(items) if item.kind is t.IterKind.REDUCE]
     part = [reduced.pop()] if dot else []
     inner = own[vector]
-    if dot and lanes:
+    if lanes:
         outer, inner = schedule.split(inner, factors=[None, lanes])
         tile.append(outer)
     schedule.reorder(*reduced, *tile, inner, *part)
