@@ -1,18 +1,20 @@
 """nn.conv2d over pictures NCHW with vectors along their rows.
 
 `data_pad` is the data with zeros around it, wide enough for whole vectors.  Where columns are strided, those that one
-tap reads lie side by side in it: column x * stride + phase is at [phase, x].
+tap reads lie side by side in `data_pack`: column x * stride + phase is at [phase, x].
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from .. import te
 from ..arith import build
 from . import layout as layouts
-from .compute_conv import channel_of_group, pad_data, reach
+from .compute_conv import channel_of_group, pad_data, padded, reach
 from .nn_conv import NCHW, result_dtype
+EVEN: Final = 16
+"""What the columns of a phase beyond those of the sums are filled up to, so that they are whole vectors."""
 
 
 def conv2d_columns(op: Any, data: Any, weight: Any, channels: int, width: int) -> Any:
@@ -46,16 +48,11 @@ def conv2d_columns(op: Any, data: Any, weight: Any, channels: int, width: int) -
 
 def in_phases(op: Any, data: Any, g: Any, width: int) -> Any:
     """`data` NCHW with zeros around it as [n, c, row, phase, column]: the columns of one phase side by side."""
-    top, left = op.padding[:2]
-    stride = op.strides[1]
+    stride, span = op.strides[1], (g.kernel[1] - 1) * op.dilation[1]
     rows = reach(g.out_height, op.strides[0], g.kernel[0], op.dilation[0])
-    phases = min(stride, (g.kernel[1] - 1) * op.dilation[1] + 1)
-    columns = width + (g.kernel[1] - 1) * op.dilation[1] // stride
-
-    def element(n: Any, c: Any, y: Any, phase: Any, x: Any) -> Any:
-        row, column = y - top, x * stride + phase - left
-        inside = te.all(row >= 0, row < g.height, column >= 0, column < g.width)
-        return te.if_then_else(inside, data(n, c, row, column), build.const(0, data.dtype))
-
-    shape = (g.batch, g.in_channels, rows, phases, columns)
-    return te.compute(shape, element, name="data_pad", tag="injective,pad")
+    columns = width + -(-(span // stride) // EVEN) * EVEN
+    big = padded(data, op.padding[:2], (rows, stride * columns), (2, 3))
+    shape = (g.batch, g.in_channels, rows, min(stride, span + 1), columns)
+    return te.compute(
+        shape, lambda n, c, y, phase, x: big(n, c, y, x * stride + phase), name="data_pack", tag="injective"
+    )

@@ -14,6 +14,7 @@ from __future__ import annotations
 from ..errors import require
 from ..schedule import Schedule
 from .generic import block_by_itself
+from .loops import vectors as in_vectors
 from .shapes import Machine, extent, iterations, site_of
 from .tiles import accumulate, in_step, loops_of_pictures, output_of
 
@@ -26,7 +27,7 @@ def columns(schedule: Schedule, anchor: str, machine: Machine, channels: int, ve
 
     Raises `ScheduleError` for other outputs.
     """
-    output = output_of(schedule, anchor)
+    output = output_of(schedule, anchor, keep=("data_pad",))
     site = site_of(schedule, anchor)
     _, (batch, channel, row, column) = loops_of_pictures(schedule, anchor, output)
     require(
@@ -44,5 +45,23 @@ def columns(schedule: Schedule, anchor: str, machine: Machine, channels: int, ve
     schedule.unroll(vector)
     schedule.vectorize(lane)
     for other in tuple(schedule.state.tree.leaves):
-        if other.name not in (anchor, output.target, f"{anchor}_init"):
+        if other.name == "data_pack":
+            _rows_in_phases(schedule, lanes)
+        elif other.name not in (anchor, output.target, f"{anchor}_init", "data_pad"):
             block_by_itself(schedule, other.name, machine)
+    if any(other.name == "data_pad" for other in schedule.state.tree.leaves):
+        block_by_itself(schedule, "data_pad", machine)
+
+
+def _rows_in_phases(schedule: Schedule, lanes: int) -> None:
+    """Columns that lie a stride apart, one row after the other: what is padded of a row stays near."""
+    pack = schedule.get_block("data_pack")
+    batch, channel, row, phase, column = schedule.get_loops(pack)
+    around = schedule.fuse(batch, channel, row)
+    if iterations(site_of(schedule, "data_pack")) >= 65536:
+        schedule.parallel(around)
+    in_vectors(schedule, column, lanes)
+    if any(other.name == "data_pad" for other in schedule.state.tree.leaves):
+        pad = schedule.get_block("data_pad")
+        schedule.compute_at(pad, around, preserve_unit_loops=True)
+        in_vectors(schedule, schedule.get_loops(pad)[-1], lanes)

@@ -10,12 +10,14 @@ from .generic import inline_elementwise
 from .shapes import extent, is_reduction, site_of
 
 
-def output_of(schedule: Schedule, anchor: str) -> BlockRV:
+def output_of(schedule: Schedule, anchor: str, keep: tuple[str, ...] = ()) -> BlockRV:
     """The one block that consumes the anchor, elementwise stages inlined into it; a copy if the anchor is last.
+
+    `keep`: stages that are not inlined.
 
     Raises `ScheduleError` if the anchor has several consumers or one that reduces.
     """
-    inline_elementwise(schedule, keep=frozenset({anchor}))
+    inline_elementwise(schedule, keep=frozenset({anchor, *keep}))
     block = schedule.get_block(anchor)
     consumers = schedule.get_consumers(block)
     if not consumers:
