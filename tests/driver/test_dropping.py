@@ -16,9 +16,9 @@ from workbench.driver.rebase import Dropped, Rebased, RebaseError
 def convolutions() -> relay.Function:
     """Two, of weights that are packed for their loops."""
     weights = relay.const(np.ones((4, 4, 3, 3), np.float32))
-    y = x = relay.var("x", shape=(1, 4, 8, 8))
+    y = x = relay.var("x", shape=(1, 8, 8, 4))
     for limit in (6.0, 5.0):
-        y = relay.clip(relay.nn.conv2d(y, weights, padding=(1, 1)), a_min=0.0, a_max=limit)
+        y = relay.clip(relay.nn.conv2d(y, weights, padding=(1, 1), data_layout="NHWC"), a_min=0.0, a_max=limit)
     return relay.Function([x], y)
 
 

@@ -33,7 +33,7 @@ def one_tap(ci: int, co: int, shape: tuple[int, int], lanes: int = 8, batch: int
             name="relu",
         )  # fmt: skip
 
-    return implemented(op, [x, w], behind)
+    return implemented(op, [x, w], behind, "conv2d.pixels")
 
 
 CASES = {

@@ -49,11 +49,11 @@ def test_lines_are_told_apart_by_what_they_do_and_by_the_loop_they_stand_in() ->
         graded = [grade if layer.lines[at] else 0 for at, grade in enumerate(layer.grades or [0] * len(layer.lines))]
         assert told(view, name, view.grades) == graded, name
     names = [(box, name) for box, name, _ in view.boxes]
-    assert ("l:relu:0", "i0") in names and ("b:conv2d", "conv2d") in names
+    assert ("l:data_pad:0", "i0") in names and ("b:conv2d", "conv2d") in names
     assert all(around < number for number, (_, _, around) in enumerate(view.boxes, 1)), "outer ones come first"
     boxes = ["", *(box for box, _, _ in view.boxes)]
     store = next(at for at, text in enumerate(links.layers(kernel)["tir"].text.split("\n")) if " relu[" in text)
-    assert boxes[told(view, "tir", view.within)[store]] == "l:relu:3"
+    assert boxes[told(view, "tir", view.within)[store]] == "l:relu:4"
     assert view.schedule == session.schedule(kernel).fingerprint()
     assert len(json.dumps(view.to_json())) < LIMIT
 

@@ -13,6 +13,7 @@ from ..arith import build
 from . import layout as layouts
 from .compute_conv import channel_of_group, pad_data, padded, reach
 from .nn_conv import NCHW, result_dtype
+
 EVEN: Final = 16
 """What the columns of a phase beyond those of the sums are filled up to, so that they are whole vectors."""
 

@@ -25,6 +25,8 @@ PRODUCTS: Final = 0.7
 """Share of the peak that the products between Winograd's transforms reach."""
 INTO, BACK = 6.0, 4.0
 """Cycles that a vector of an element of a tile takes in the transform of the data, and in that of the sums."""
+TILES_APART: Final = 1.0
+"""Cycles more of a number of data or result of Winograd's tiles where channels are pictures apart (NCHW)."""
 BYTES: Final = 0.7
 """Share of the peak of products of bytes that a convolution of them reaches."""
 IN_WORDS, TURNED = 0.2, 2.0
@@ -156,10 +158,13 @@ def _shared(op: Any, geometry: Any, lanes: int, share: float) -> float:
     return weights * points / (2 * lanes) / share + 4 * weights / STREAM
 
 
-def tiled(geometry: Any, lanes: int, tile: int) -> float:
+def tiled(op: Any, geometry: Any, lanes: int, tile: int) -> float:
     """The same by Winograd's tiles of `tile` x `tile` outputs, its weight transformed before."""
+    g = geometry
+    numbers = g.batch * (g.in_channels * g.height * g.width + g.out_channels * g.out_height * g.out_width)
+    turned = TILES_APART * numbers if op.data_layout == "NCHW" else 0.0
     elements = (tile + geometry.kernel[0] - 1) ** 2
     tiles = geometry.batch * -(-geometry.out_height // tile) * -(-geometry.out_width // tile)
     weights = elements * geometry.in_channels * geometry.out_channels
     transforms = tiles * elements * (INTO * geometry.in_channels + BACK * geometry.out_channels) / lanes
-    return weights * tiles / (2 * lanes) / PRODUCTS + transforms + 4 * weights / STREAM
+    return weights * tiles / (2 * lanes) / PRODUCTS + transforms + 4 * weights / STREAM + turned

@@ -101,7 +101,7 @@ def by_tiles(op: Any, lanes: int, data: Expr, weight: Expr) -> Expr | Failure:
     if refusal is not None:
         return refusal
     usual = conv_times.direct(op, geometry, lanes, fits=True)
-    least, tile = min((conv_times.tiled(geometry, lanes, m), m) for m in possible)
+    least, tile = min((conv_times.tiled(op, geometry, lanes, m), m) for m in possible)
     refusal = _first([
         (least < GAIN * usual, f"tiles take less than {GAIN:.0%} of the direct convolution's time, by a model",
          f"{least / usual:.0%} for {tile} x {tile} outputs"),

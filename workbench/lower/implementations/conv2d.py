@@ -15,7 +15,7 @@ from ...topi.compute_conv import conv2d_blocks, conv2d_pixels
 from ...topi.compute_conv_columns import conv2d_columns
 from ..implementation import Config, Implementation, Workload, static
 from . import plain
-from .register_tiles import Tile, channel_tiles, column_tiles, pixel_tiles
+from .register_tiles import Tile, channel_tiles, column_tiles, crowded, pixel_tiles
 
 TASKS: Final = 32
 """Parts of the work that threads share out."""
@@ -48,6 +48,8 @@ class Blocks(Implementation):
         vector = vector_of(workload)
         blocks = 1 if alone else _blocks_of_a_group(op, g, block)
         every = list(channel_tiles(workload.machine, blocks, width, panel, pointwise, -(-block // vector)))
+        if op.data_layout[-1] == "C" and not alone:
+            every = [tile._replace(time=_crowded(workload, tile)) for tile in every]
         base = (conv_times.depthwise if alone else conv_times.blocks)(op, g, min(block, vector))
         for tile in every:
             yield {"blocks": tile.vectors, "columns": tile.rows, "width": width}, base * _relative(tile, every)
@@ -271,6 +273,17 @@ def _lies_as(workload: Workload, layout: str) -> Failure | None:
         return Failure(f"data and result lie as {layout}", " and ".join(sorted(lies)))
     blocks = layouts.parse(op.kernel_layout).factors
     return Failure("the weight is in no blocks", op.kernel_layout) if blocks else None
+
+
+def _crowded(workload: Workload, tile: Tile) -> float:
+    """The time of a tile of columns NHWC, which may meet in few sets of the nearest cache."""
+    op: Any = workload.operator
+    g = _geometry(workload)
+    high, wide = g.kernel
+    stride = op.strides[1]
+    pixels = high * (min((tile.rows - 1) * stride, tile.rows * wide) + wide) if wide > 1 else tile.rows
+    pitch = 4 * g.in_channels * (stride if wide == 1 else 1)
+    return crowded(workload.machine, tile, pitch, pixels, high * wide)
 
 
 def _relative(tile: Tile, every: list[Tile]) -> float:

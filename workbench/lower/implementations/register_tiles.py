@@ -14,6 +14,13 @@ IN_FLIGHT: Final = 8
 """Sums that two multiply-adds a cycle, each of which takes four, keep busy."""
 MOST_BLOCKS: Final = 4
 """Blocks of output channels in a tile, at most."""
+PAGE: Final = 4096
+"""Bytes after which numbers are of the same set of the nearest cache again."""
+LINE: Final = 64
+FEW_SETS: Final = 4
+"""Sets that pixels share where loads of one bank meet."""
+BANKS: Final = 1.4
+"""Loads that one of them counts for."""
 MOST_VECTORS: Final = 8
 """Vectors along a row in a tile, at most."""
 VECTORS: Final = (1, 2, 3, 4, 6, 8)
@@ -78,6 +85,20 @@ def channel_tiles(
                 found = True
     if not found:
         yield Tile(float(IN_FLIGHT), 1, 1)
+
+
+def crowded(machine: Machine, tile: Tile, pitch: int, lines: int, taps: int) -> float:
+    """Time of a tile of pixels NHWC, of what it takes where its pixels stay in the nearest cache from step to step.
+
+    A step reads one number of each of `lines` pixels for `taps` taps; they are `pitch` bytes apart: of few sets of the
+    cache where that is a large power of two.  Those that do not stay are fetched anew in each step, in two
+    cycles; and loads of one bank wait for each other, so that each of the tile's rows counts as 1.4 loads.
+    """
+    reached = max(1, min(PAGE // LINE, PAGE // gcd(pitch, PAGE)))
+    together = tile.vectors * tile.rows
+    loads = (tile.vectors + BANKS * tile.rows) / together if reached <= FEW_SETS else 0.0
+    fetched = 4 * lines / (together * taps) if lines > reached * (machine.nearest // PAGE) else 0.0
+    return max(tile.time, loads) + fetched
 
 
 def product_tiles(machine: Machine, rows: int, columns: int, lanes: int, inner: int) -> Iterator[Tile]:

@@ -45,7 +45,7 @@ class Tiles(Implementation):
         rows = rows_together(machine, tall, wide, elements, channels, blocks * block)
         every = list(channel_tiles(machine, blocks, wide, 4 * block * channels, pointwise=True))
         best = min(tile.time for tile in every)
-        cycles = conv_times.tiled(g, block, size)
+        cycles = conv_times.tiled(op, g, block, size)
         for tile in every:
             config = {"rows": rows, "blocks": tile.vectors, "columns": tile.rows, "width": wide}
             yield config, cycles * tile.time / best

@@ -17,6 +17,7 @@ from typing import Any, Final
 from ...core.module import IRModule
 from ...core.node import post_order
 from ...core.rewrite import Failure
+from ...core.tensor import Tensor
 from ...core.transform import PassContext, function_pass
 from ...target.target import Target
 from ...topi import conv_times
@@ -79,18 +80,28 @@ class _Model:
         types = [one for one in (argument.checked_type for argument in call.args) if isinstance(one, TensorType)]
         if len(types) != len(call.args) or not all(one.is_static for one in types):
             return 0.0
+        operands = [call.args[0], *map(_folded, call.args[1:])]
         geometry = op.geometry(*(one.shape for one in types))
         if op.groups > 1 and op.groups == geometry.out_channels:
             return conv_times.depthwise(op, geometry, self.lanes)
-        if self.dot is not None and isinstance(op.packed_bytes(self.lanes, self.dot, *call.args), e.Call):
+        if self.dot is not None and isinstance(op.packed_bytes(self.lanes, self.dot, *operands), e.Call):
             return conv_times.of_bytes(op, geometry, self.lanes)
-        packed = op.packed(self.lanes, *call.args)
+        packed = op.packed(self.lanes, *operands)
         fits = packed is not None and not isinstance(packed, Failure)
-        tiles: Any = op.tiled(self.lanes, *call.args) if fits and self.winograd else None
+        tiles: Any = op.tiled(self.lanes, *operands) if fits and self.winograd else None
         if isinstance(tiles, e.Call):
             by_tiles: Any = tiles.op
-            return conv_times.tiled(geometry, self.lanes, by_tiles.tile_size)
+            return conv_times.tiled(op, geometry, self.lanes, by_tiles.tile_size)
         return conv_times.direct(op, geometry, self.lanes, fits)
+
+
+def _folded(weight: e.Expr) -> e.Expr:
+    """A weight that a move of a constant will have become by the time that it is packed; its numbers do not matter."""
+    moved = isinstance(weight, e.Call) and isinstance(weight.op, Operator) and weight.op.name == "layout_transform"
+    if not moved or not isinstance(weight.args[0], e.Constant):
+        return weight
+    kind = weight.checked_type
+    return e.Constant(Tensor.full(kind.concrete_shape, 0, kind.dtype)) if isinstance(kind, TensorType) else weight
 
 
 def _bytes(call: e.Call) -> float:

@@ -56,7 +56,7 @@ def columns(schedule: Schedule, anchor: str, machine: Machine, channels: int, ve
 def _rows_in_phases(schedule: Schedule, lanes: int) -> None:
     """Columns that lie a stride apart, one row after the other: what is padded of a row stays near."""
     pack = schedule.get_block("data_pack")
-    batch, channel, row, phase, column = schedule.get_loops(pack)
+    batch, channel, row, _, column = schedule.get_loops(pack)
     around = schedule.fuse(batch, channel, row)
     if iterations(site_of(schedule, "data_pack")) >= 65536:
         schedule.parallel(around)
