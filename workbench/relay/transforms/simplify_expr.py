@@ -20,6 +20,7 @@ from ..ir.types import TensorType
 from ..patterns import any_, constant, op, operators, same_type, where
 from .fold_explicit_padding import pad_into_convolution
 from .narrow import NARROW
+from .one_column import ONE_COLUMN
 from .rules import apply_rules
 from .wide import WIDE, concatenate_wide, split_wide, stack_wide
 
@@ -257,7 +258,7 @@ def _joined(part: e.Expr, outer: e.Call, m: Match) -> tuple[e.Expr, ...] | None:
     return inner.fields if axes[0] == axes[1] and isinstance(inner, e.Tuple) else None
 
 
-for _rule in (pad_into_convolution, concatenate_wide, stack_wide, split_wide, *NARROW):
+for _rule in (pad_into_convolution, concatenate_wide, stack_wide, split_wide, *NARROW, *ONE_COLUMN):
     RULES.add(_rule)
 
 
