@@ -97,8 +97,9 @@ class _Model:
 
 def _folded(weight: e.Expr) -> e.Expr:
     """A weight that a move of a constant will have become by the time that it is packed; its numbers do not matter."""
-    moved = isinstance(weight, e.Call) and isinstance(weight.op, Operator) and weight.op.name == "layout_transform"
-    if not moved or not isinstance(weight.args[0], e.Constant):
+    if not isinstance(weight, e.Call) or getattr(weight.op, "name", "") != "layout_transform":
+        return weight
+    if not isinstance(weight.args[0], e.Constant):
         return weight
     kind = weight.checked_type
     return e.Constant(Tensor.full(kind.concrete_shape, 0, kind.dtype)) if isinstance(kind, TensorType) else weight
