@@ -27,7 +27,7 @@ def test_ux_37_a_pass_says_which_precondition_failed(shown: Shown) -> None:
     rule = found.get_by_role("list", name="Rule pad-into-convolution")
     expect(rule.get_by_role("listitem").filter(has_text="failed")).to_contain_text("pad is a call of nn.pad; found")
     expect(rule.get_by_role("listitem").filter(has_text="not reached").first).to_contain_text("zeros are added")
-    expect(found.locator(".wb-source").first).to_have_text(re.compile(r"^fold_explicit_padding\.py:\d+$"))
+    expect(found.locator(".wb-source").first).to_have_text(re.compile(r"^one_column\.py:\d+$"))
     found.get_by_text("that fail at once").click()
     others = found.get_by_role("list", name="Rules that fail at once").get_by_role("listitem")
     expect(others.filter(has_text="add-zero")).to_contain_text("a call of add")
