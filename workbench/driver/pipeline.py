@@ -31,9 +31,7 @@ RELAY: Final[tuple[str, ...]] = (
 )
 """Graph passes, in order; those run whose level is not above the context's, and those that it requires."""
 
-ON_DEMAND: Final = frozenset(
-    {"DynamicToStatic", "CanonicalizeCast", "CanonicalizeOps", "FlattenAtrousConv", "AlterOpLayout"}
-)
+ON_DEMAND: Final = frozenset({"DynamicToStatic", "CanonicalizeCast", "CanonicalizeOps", "FlattenAtrousConv"})
 """These graph passes of the classic pipeline run only where they are required."""
 
 LOWER: Final = "Lower"
