@@ -48,10 +48,12 @@ def test_ux_24_single_rewrites_of_a_pass_are_walked_through(shown: Shown) -> Non
     shown.changes("FuseOps")
     detail = shown.pane("A").get_by_role("region", name="The selected step")
     detail.get_by_role("button", name="Next rewrite").click()
-    expect(detail.locator(".wb-count")).to_have_text("rewrite 1 of 52")
+    every = len(shown.screen.session["FuseOps"].rewrites)
+    assert every > 50
+    expect(detail.locator(".wb-count")).to_have_text(f"rewrite 1 of {every}")
     first = detail.locator("ins.wb-line").all_text_contents()
     shown.page.keyboard.press("ArrowRight")
-    expect(detail.locator(".wb-count")).to_have_text("rewrite 2 of 52")
+    expect(detail.locator(".wb-count")).to_have_text(f"rewrite 2 of {every}")
     expect(detail.locator("ins.wb-line", has_text="def fused_").first).to_be_visible()
     assert detail.locator("ins.wb-line").all_text_contents() != first
     shown.page.keyboard.press("ArrowLeft")
@@ -193,7 +195,8 @@ def test_ux_34_steps_and_rewrites_are_walked_through_by_keys(shown: Shown) -> No
     shown.page.keyboard.press("]")
     expect(name).to_have_text("FuseOps")
     shown.page.keyboard.press("ArrowRight")
-    expect(shown.pane("A").locator(".wb-count")).to_have_text("rewrite 1 of 52")
+    every = len(shown.screen.session["FuseOps"].rewrites)
+    expect(shown.pane("A").locator(".wb-count")).to_have_text(f"rewrite 1 of {every}")
     shown.page.keyboard.press("[")
     expect(name).to_have_text("FoldConstant#3")
     shown.page.get_by_role("listbox", name="Steps").focus()
@@ -207,13 +210,14 @@ def test_ux_35_steps_are_found_by_the_name_of_a_pass_or_of_a_rule(shown: Shown) 
     every = steps.count()
     field, found = shown.page.get_by_label("Find steps"), shown.page.get_by_role("search").get_by_role("status")
     field.fill("constant")
-    expect(found).to_have_text(f"3 of {every} steps, 72 rewrites")
-    assert [name.split(" ")[0] for name in steps.locator(".wb-name").all_text_contents()] == [
-        "FoldConstant", "FoldConstant#2", "FoldConstant#3",
-    ]  # fmt: skip
-    rule = shown.screen.session["PackWeights"].rewrites[0].rule.name
+    folding = ["FoldConstant", "FoldConstant#2", "FoldConstant#3"]
+    folded = sum(len(shown.screen.session[label].rewrites) for label in folding)
+    expect(found).to_have_text(f"3 of {every} steps, {folded} rewrites")
+    assert [name.split(" ")[0] for name in steps.locator(".wb-name").all_text_contents()] == folding
+    packing = shown.screen.session["PackWeights"].rewrites
+    rule = packing[0].rule.name
     field.fill(rule.upper())
-    expect(found).to_have_text(f"1 of {every} steps, 34 rewrites")
+    expect(found).to_have_text(f"1 of {every} steps, {len(packing)} rewrites")
     expect(shown.step("PackWeights")).to_be_visible()
     field.press("Enter")
     expect(shown.pane("A").locator(".wb-step-name")).to_have_text("PackWeights")

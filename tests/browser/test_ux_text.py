@@ -153,7 +153,7 @@ def test_ux_15_hovering_explains_an_operator_or_instruction(
         ("Relay", "v3 = R.nn.conv2d", "R.nn.conv2d", "Two-dimensional convolution"),
         ("TIR", "in T.parallel(", "T.parallel", "shared out among threads"),
         ("LLVM", "getelementptr", "getelementptr", "no access to memory"),
-        ("Assembly", "vmovaps", "vmovaps", "copies an aligned vector"),
+        ("Assembly", "vfmadd", "vfmadd", "multiplies and adds, rounding once"),
     ],
 )
 def test_ux_98_the_words_of_a_line_are_explained_beside_it(
