@@ -5,14 +5,16 @@
     outputs(session, {"x": photo}, "Codegen")           # the model's outputs after a step, by name
 
 A call stands for an imported one where both became the same part of the compiled model (`driver.links`) and give the
-same shape: of several the last, since a fused call gives what its last operator gives.  The yardstick is that tensor
-in float64.  What a pass computes newly (scaled weights, another layout) stands for nothing and has no error.
+same shape, or after a change of layouts the same extents in another order: of several the last, since a fused call
+gives what its last operator gives.  The yardstick is that tensor in float64, its axes in the order in which they lie
+after the step.  What a pass computes newly (scaled weights, axes that are split) stands for nothing and has no error.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import permutations
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -22,6 +24,8 @@ from ..core.node import post_order
 from ..relay.interpret import interpret
 from ..relay.ir import expr as r
 from ..relay.ir.brief import brief
+from ..relay.ir.operator import Placed
+from ..relay.placements import placements
 from . import pipeline
 from .given_inputs import arranged, given_inputs
 from .native import with_own_outputs
@@ -32,6 +36,8 @@ if TYPE_CHECKING:
 
 TOLERANCE: Final = 1e-3
 _NONE: Final[frozenset[int]] = frozenset()
+_AXES: Final = 6
+"""Of a tensor whose axes are sought in another order."""
 
 
 @dataclass(frozen=True)
@@ -75,15 +81,16 @@ def intermediates(session: Session, inputs: Mapping[str, Any], step: str) -> Int
     module = session.step(step).stage.module
     values = _values(module, given_inputs(module, inputs, "intermediates(inputs)"), top_calls(module["main"]), False)
     expected = _yardsticks(session, inputs, step, values)
+    moved = placements(module["main"])
     found: list[Intermediate] = []
     for call, value in values:
-        stands = expected.get(id(call))
-        if stands is None:
+        imported, wide = expected.get(id(call), (None, None))
+        compared = None if wide is None else _compared(value, wide, moved.get(id(call)))
+        if imported is None or compared is None:
             found.append(Intermediate(call, value))
         else:
-            imported, wide = stands
-            gap = compare(value, wide, TOLERANCE)
-            found.append(Intermediate(call, value, wide.astype(value.dtype), brief(imported), gap))
+            gap, ordered = compared
+            found.append(Intermediate(call, value, ordered.astype(value.dtype), brief(imported), gap))
     return Intermediates(step, tuple(found))
 
 
@@ -136,13 +143,45 @@ def _yardsticks(
     stands: dict[int, r.Call] = {}
     for call, value in values:
         classes = new.get(id(call), _NONE)
-        alike = [one for key, one in imported.items() if old.get(key, _NONE) & classes and _shape(one) == value.shape]
+        kin = [one for key, one in imported.items() if old.get(key, _NONE) & classes]
+        alike = [one for one in kin if _shape(one) == value.shape] or [one for one in kin if _turned(one, value.shape)]
         if alike:
             stands[id(call)] = alike[-1]
     wanted = {id(one): one for one in stands.values()}
     given = given_inputs(module, inputs, "intermediates(inputs)")
     wide = {id(call): value for call, value in _values(module, given, wanted, True)}
     return {key: (one, wide[id(one)]) for key, one in stands.items() if id(one) in wide}
+
+
+def _turned(imported: r.Call, shape: tuple[int, ...]) -> bool:
+    """Whether a tensor has the imported one's extents in another order; of few axes, whose orders are few."""
+    return len(shape) <= _AXES and sorted(_shape(imported) or (), key=str) == sorted(shape, key=str)
+
+
+def _compared(value: np.ndarray, wide: np.ndarray, placed: Placed | None) -> tuple[Gap, np.ndarray] | None:
+    """How far a value is from an imported tensor, and that tensor with its axes in the value's order.
+
+    Which order that is, the layout rules say (`relay.placements`); they do not know of a transpose of the imported
+    model that a move of data took in.  So where axes were moved, another order that is right counts too.  Where
+    neither knows one, the value stands for nothing: None.
+    """
+    first: tuple[Gap, np.ndarray] | None = None
+    for order in _orders(value.shape, wide.shape, placed):
+        ordered = wide.transpose(order)
+        gap = compare(value, ordered, TOLERANCE)
+        if gap.right:
+            return gap, ordered
+        first = first or (gap, ordered)
+    return first if placed is not None or value.shape == wide.shape else None
+
+
+def _orders(shape: tuple[int, ...], imported: tuple[int, ...], placed: Placed | None) -> list[tuple[int, ...]]:
+    """Orders of an imported tensor's axes that give a value's shape, the likeliest first."""
+    if placed is None and shape == imported:
+        return [tuple(range(len(shape)))]
+    likely = None if placed is None else tuple(placed.now.index(letter) for letter in placed.before)
+    fitting = [order for order in permutations(range(len(shape))) if tuple(imported[at] for at in order) == shape]
+    return sorted(fitting, key=lambda order: order != likely)
 
 
 def _shape(call: r.Call) -> tuple[Any, ...] | None:
