@@ -46,8 +46,8 @@ class Nest:
 
     @property
     def turning(self) -> tuple[t.For, ...]:
-        """The loops that code has too, outermost first."""
-        return tuple(loop for loop in self.loops if loop.kind not in SPREAD)
+        """The loops that code has too, as far as the program says; outermost first."""
+        return tuple(loop for loop in self.loops if loop.kind not in SPREAD and getattr(loop.extent, "value", 0) != 1)
 
     def trips_outside(self, inner: int) -> int:
         """How often what stands before so many of the innermost loops is run."""
@@ -124,8 +124,13 @@ def _counted(provenance: Provenance, kernel: str, form: str) -> dict[int, int]:
     inside, counted = _deepest(own, found), dict[int, int]()
     for spot in spots:
         nest = found.get(spot.line)
-        left = inside.get((spot.function, spot.line), 0) - depths[spot.text_line - 1]
-        counted[spot.text_line] = nest.trips_outside(min(max(left, 0), len(nest.turning))) if nest is not None else 0
+        if nest is None:
+            counted[spot.text_line] = 0
+            continue
+        deepest = inside.get((spot.function, spot.line), 0)
+        left = max(deepest - depths[spot.text_line - 1], 0)
+        copied = max(len(nest.turning) - deepest, 0)  # innermost loops that code is written out for
+        counted[spot.text_line] = nest.trips_outside(min(copied + left, len(nest.turning)))
     return counted
 
 
