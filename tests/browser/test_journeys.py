@@ -101,7 +101,7 @@ class Visitor:
         return self.page.get_by_role("region", name=f"pane {which}")
 
     def drag(self, edge: Locator, pixels: float) -> None:
-        """Drag a tile's edge to the right; nothing is released yet."""
+        """Drag a tile's edge to the right, or down where it moves that way; nothing is released yet."""
         edge.scroll_into_view_if_needed()
         place = edge.bounding_box()
         assert place is not None
@@ -109,7 +109,8 @@ class Visitor:
         self.interactions += 1
         self.page.mouse.move(x, y)
         self.page.mouse.down()
-        self.page.mouse.move(x + pixels, y, steps=4)
+        down = edge.get_attribute("aria-orientation") == "vertical"
+        self.page.mouse.move(x + (0 if down else pixels), y + (pixels if down else 0), steps=4)
 
     def state(self, code: str = "") -> str:
         """What the second cell, or this code in its place, prints now; not an interaction with the screen."""

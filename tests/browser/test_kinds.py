@@ -25,7 +25,7 @@ def changed(diff: Locator) -> int:
 def test_many_changes_are_told_by_kind_and_one_of_each_is_written_out(shown: Shown, fused: Locator) -> None:
     kinds = fused.locator(".wb-kind")
     wanted = [kind.heading for kind in shown.session["FuseOps"].diff().kinds]
-    assert len(wanted) == 6 and sum(int(re.search(r"×(\d+)", one)[1]) for one in wanted if "×" in one) > 40
+    assert 6 <= len(wanted) <= 9 and sum(int(re.search(r"×(\d+)", one)[1]) for one in wanted if "×" in one) > 40
     expect(kinds).to_have_count(len(wanted))
     assert kinds.locator(".wb-kind-title").all_inner_texts() == [" ".join(one.split()) for one in wanted]
     expect(kinds.first).to_have_attribute("aria-expanded", "true")

@@ -94,9 +94,10 @@ def test_ux_84_the_error_of_each_tensor_stands_on_its_box_of_the_graph(shown: On
     expect(shown.pane("A").locator(".wb-error")).to_have_count(0)
     shown.button("Errors on the graph").click()
     errors = shown.pane("A").locator(".wb-error")
-    expect(errors).to_have_count(boxes.count(), timeout=30_000)
+    moved = "layout_transform" in (boxes.first.text_content() or "")  # the input in another layout stands for no tensor
+    expect(errors).to_have_count(boxes.count() - moved, timeout=30_000)
     assert all(re.fullmatch(r"0|\d\.\de[+-]\d+", text) for text in errors.all_text_contents()), "none is wrong"
-    expect(boxes.first).to_have_attribute("aria-label", re.compile(r"error \d"))
+    expect(boxes.nth(int(moved))).to_have_attribute("aria-label", re.compile(r"error \d"))
     expect(shown.pane("A").locator("[class*='wb-error-4']")).to_have_count(0)
     shown.button("Errors on the graph").click()
     expect(errors).to_have_count(0)
@@ -106,26 +107,30 @@ def test_ux_85_a_tensor_in_between_is_looked_into(shown: OneScreen) -> None:
     shown.open_tab("Values")
     shown.button("Tensors of").click()
     tensors = shown.page.get_by_role("listbox", name="Tensors of FuseOps")
-    expect(tensors.get_by_role("option").first).to_contain_text("nn.conv2d · nn.bias_add · clip", timeout=30_000)
-    every = int(str(tensors.get_by_role("option").first.get_attribute("aria-setsize")))
+    stem = tensors.get_by_role("option", name=re.compile("nn.conv2d · nn.bias_add · clip")).first
+    expect(stem).to_be_visible(timeout=30_000)
+    every = int(str(stem.get_attribute("aria-setsize")))
     assert every > 50 > tensors.get_by_role("option").count(), "in the page are those in sight"
-    tensors.get_by_role("option").first.click()
-    picture = shown.page.get_by_role("region", name="Tensor 0")
-    expect(picture).to_contain_text("1×32×112×112 float32")
+    stem.click()
+    number = int(str(stem.get_attribute("aria-posinset"))) - 1
+    picture = shown.page.get_by_role("region", name=f"Tensor {number}")
+    moved = "1×112×112×32" in stem.inner_text()  # which layout, the machine decides
+    expect(picture).to_contain_text("1×112×112×32 float32" if moved else "1×32×112×112 float32")
     for fact in ("least", "greatest", "mean", "standard deviation", "zeros", "NaN"):
         expect(picture.locator("dt", has_text=re.compile(f"^{fact}$"))).to_have_count(1)
     expect(picture.get_by_role("img", name=re.compile("How the values are spread"))).to_be_visible()
     expect(picture.get_by_role("img", name=re.compile("How the absolute error are spread"))).to_be_visible()
-    expect(picture.get_by_role("img", name=re.compile("Slice: rows 64, columns 64"))).to_be_visible()
+    expect(picture.get_by_role("img", name=re.compile(r"Slice: rows 64, columns \d+"))).to_be_visible()
     before = picture.locator(".wb-numbers").text_content()
-    picture.get_by_label("Index on axis 1, 0 to 31").fill("7")
-    picture.get_by_label("Index on axis 1, 0 to 31").press("Enter")
+    index = picture.get_by_label(re.compile("^Index on axis 1, 0 to"))
+    index.fill("7")
+    index.press("Enter")
     expect(picture).to_contain_text("slice [0, 7, :, :]")
     assert picture.locator(".wb-numbers").text_content() != before
     expect(shown.pane("A").locator(".wb-box.wb-lit").first).to_be_visible()
     tensors.focus()
     shown.page.keyboard.press("ArrowDown")
-    expect(shown.page.get_by_role("region", name="Tensor 1")).to_be_visible()
+    expect(shown.page.get_by_role("region", name=f"Tensor {number + 1}")).to_be_visible()
 
 
 @pytest.mark.slow
