@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from math import ceil, prod
+from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 
+import workbench as wb
 from tests.browser.network_kernel import (
     CONVOLUTION,
     DENSE,
@@ -26,6 +28,7 @@ from tests.browser.network_kernel import (
     touched_told,
     visited,
 )  # fmt: skip
+from tests.browser.screen_parts import NETWORK
 from tests.browser.shown import Shown
 from workbench.analysis.cache import simulate_cache
 from workbench.analysis.quick_cycles import quick_cycles
@@ -38,6 +41,12 @@ from workbench.tir import ForKind
 
 # At night: each row is shown on a matrix product in every run (test_ux_schedule, _legality, _memory, _performance).
 pytestmark = pytest.mark.nightly
+
+
+@pytest.fixture(scope="module")
+def efficientnet() -> Any:
+    """The network, its convolution computed one way on every machine: NCHW, by blocks of channels."""
+    return wb.open(str(NETWORK)).without("AlterOpLayout").choose(CONVOLUTION, "conv2d.blocks")
 
 
 @pytest.fixture
