@@ -22,6 +22,7 @@ from .fold_explicit_padding import pad_into_convolution
 from .narrow import NARROW
 from .one_column import ONE_COLUMN
 from .rules import apply_rules
+from .split_parts import SPLIT_PARTS
 from .wide import WIDE, concatenate_wide, split_wide, stack_wide
 
 RULES = RuleTable("SimplifyExpr")
@@ -258,7 +259,7 @@ def _joined(part: e.Expr, outer: e.Call, m: Match) -> tuple[e.Expr, ...] | None:
     return inner.fields if axes[0] == axes[1] and isinstance(inner, e.Tuple) else None
 
 
-for _rule in (pad_into_convolution, concatenate_wide, stack_wide, split_wide, *NARROW, *ONE_COLUMN):
+for _rule in (pad_into_convolution, concatenate_wide, stack_wide, split_wide, *NARROW, *ONE_COLUMN, *SPLIT_PARTS):
     RULES.add(_rule)
 
 
