@@ -113,7 +113,8 @@ def product_tiles(machine: Machine, rows: int, columns: int, lanes: int, inner: 
                 break
             waste = (-(-blocks // vectors) * vectors * -(-rows // height) * height) / (blocks * rows)
             waste *= REMAINDER if rows % height or blocks % vectors else 1.0
-            yield Tile(waste * tile_time(machine, vectors, height, 2 * panel > machine.nearest), vectors, height)
+            streamed = 2 * panel > machine.nearest or height == rows  # one tile high: nothing is read twice
+            yield Tile(waste * tile_time(machine, vectors, height, streamed), vectors, height)
 
 
 def pixel_tiles(machine: Machine, block: int, pixels: int, column: int = 0) -> Iterator[tuple[Tile, int]]:
