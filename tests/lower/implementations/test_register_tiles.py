@@ -29,6 +29,13 @@ def test_tiles_of_products_fit_and_leave_no_remainder_where_they_can(rows: int, 
             assert rows % best.rows == 0
 
 
+@pytest.mark.parametrize("rows", (1, 2, 3))
+def test_a_product_of_few_rows_keeps_enough_sums_busy(rows: int) -> None:
+    """Its weight is read once, so that narrow tiles, whose part would stay in the nearest cache, save nothing."""
+    best = min(product_tiles(Machine(16, 32), rows, 1024, 16, 256))
+    assert best.rows == rows and best.vectors * best.rows >= 8
+
+
 def test_tiles_of_channels_divide_and_never_exceed_the_registers() -> None:
     for lanes, registers in (MACHINES[0], MACHINES[1], MACHINES[3]):
         for blocks in range(1, 40):

@@ -6,7 +6,7 @@
 Two graphs are compared: the one as it is, and the one whose convolutions run over data NHWC, with all moves between
 layouts that this needs (`ConvertLayout`).  The time of a convolution is that of its multiply-adds at the share of the
 machine's peak that its kernel reaches, or by Winograd's tiles where these are faster (`topi.conv_times`); the time of
-a move is that of its bytes.
+a move is that of its bytes.  Constants are moved at once: Winograd's tiles are for these only.
 """
 
 from __future__ import annotations
@@ -25,12 +25,15 @@ from ..ir import expr as e
 from ..ir.operator import Operator
 from ..ir.types import TensorType
 from .convert_layout import Converter, Wishes
+from .fold_constant import constant_call
+from .rules import apply_rules
 
 MOVED: Final = 8.0
 """Bytes that a cycle moves from one layout to another."""
 GAIN: Final = 0.97
 """What must be left of the time for a change of all layouts."""
-_WISHES: Final = Wishes({"nn.conv2d": ("NHWC", "default")})
+_WISHES: Final = Wishes({"nn.conv2d": ("NHWC", "default"), "nn.conv2d_transpose": ("NCHW", "default")})
+"""Over data NCHW, transposed convolutions are convolutions and a move (`PackWeights`): data are moved back for them."""
 
 
 @function_pass(opt_level=3, name="AlterOpLayout", required=["InferType"], applies_to=e.Function)
@@ -49,7 +52,9 @@ def AlterOpLayout(
     if not any(model.is_convolution(node) for node in post_order(func.body)):
         return func
     tried = Converter(_WISHES, silent=True).run(func)
-    return Converter(_WISHES).run(func) if model.time(tried) < GAIN * model.time(func) else func
+    if model.time(tried) >= GAIN * model.time(func):
+        return func
+    return apply_rules(Converter(_WISHES).run(func), (constant_call,), mod)
 
 
 @dataclass(frozen=True)
@@ -96,7 +101,7 @@ class _Model:
 
 
 def _folded(weight: e.Expr) -> e.Expr:
-    """A weight that a move of a constant will have become by the time that it is packed; its numbers do not matter."""
+    """A weight that a move of a constant will become; its numbers do not matter."""
     if not isinstance(weight, e.Call) or getattr(weight.op, "name", "") != "layout_transform":
         return weight
     if not isinstance(weight.args[0], e.Constant):
