@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import workbench as wb
 from tests.relay.generate import assert_close
 from workbench import relay
 from workbench.core.module import IRModule
+from workbench.core.node import post_order
 from workbench.core.rewrite import logging
 from workbench.relay import transform
 from workbench.relay.analysis import list_op_freqs
@@ -140,6 +142,33 @@ def test_data_move_at_the_ends_only() -> None:
     after = at_level_3(transform.InferType()(IRModule.from_expr(by_tiles())))
     moves = [line for line in after.script().splitlines() if "layout_transform" in line and "constant" not in line]
     assert len(moves) == 2 and list_op_freqs(after)["nn.conv2d"] == 2
+
+
+def test_what_the_model_counts_as_tiles_is_computed_by_tiles() -> None:
+    """Tiles are for constant weights; what had only been asked to move was none when weights were packed."""
+    after = at_level_3(transform.InferType()(IRModule.from_expr(by_tiles())))
+    assert "layout_transform(R.constant" not in after.script(), "constants are moved at once"
+    session = wb.open(by_tiles(), target="llvm -mcpu=x86-64-v4")
+    assert "NHWC" in session["AlterOpLayout"].script()
+    assert sum("winograd" in kernel for kernel in session.kernels) == 1, "both layers are alike"
+
+
+def test_a_transposed_convolution_gets_its_data_as_they_were() -> None:
+    """It is a convolution and a move over data NCHW, and has no such form over NHWC."""
+    x = relay.var("x", shape=(1, 64, 28, 28))
+    deep = conv(conv(x, 64, 64, 3), 64, 64, 3)
+    wide = relay.nn.conv2d_transpose(deep, relay.const(normal(64, 24, 2, 2)), strides=(2, 2), channels=24)
+    before = transform.InferType()(IRModule.from_expr(relay.Function([x], relay.nn.relu(wide))))
+    after = at_level_3(before)
+    verify(after)
+    found = [call.op.data_layout for call in post_order(after["main"]) if "data_layout" in op_fields(call)]
+    assert sorted(found) == ["NCHW", "NHWC", "NHWC"]
+    data = normal(1, 64, 28, 28)
+    assert_close(interpret(after["main"], data), interpret(before["main"], data))
+
+
+def op_fields(node: Any) -> tuple[str, ...]:
+    return getattr(getattr(node, "op", None), "field_names", ())
 
 
 @pytest.mark.parametrize("made", KEPT)
