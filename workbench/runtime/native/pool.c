@@ -1,5 +1,8 @@
 /* The thread pool and the context: one pool a process, persistent, claiming chunks.
  *
+ * Iterations are shared out among the threads in contiguous parts, the same for each kernel of as many: what a thread
+ * has written is near it when the next kernel reads it.  Who is done with its own part claims chunks of the others'.
+ *
  * A job is posted by writing its fields and then the state word (epoch, open, workers inside).  A worker may read the
  * fields only after its compare-and-swap has counted it into an open state; the caller closes the state when no chunk
  * is left and returns when no worker is inside.  So the fields never change under a reader, and the caller never waits
@@ -37,9 +40,14 @@ static struct {
   wb_body body;
   void* closure;
   wb_context* context;
-  int64_t n, chunk;
+  int64_t chunk;
+  int threads;
 } job;
-static _Atomic int64_t next_index;
+/* The part of each thread, the caller's first; each on a line of its own. */
+static struct {
+  _Alignas(64) _Atomic int64_t next;
+  int64_t end;
+} parts[MAX_WORKERS + 1];
 static _Atomic uint64_t state;
 static _Atomic int sleepers;
 static _Atomic int busy;
@@ -82,14 +90,33 @@ int32_t wb_num_threads(void) {
   return atomic_load(&wanted);
 }
 
-static void run_chunks(void) {
-  const int64_t n = job.n, chunk = job.chunk;
+static void share_out(int64_t n, int threads) {
+  int64_t begin = 0;
+  for (int i = 0; i < threads; ++i) {
+    atomic_store_explicit(&parts[i].next, begin, memory_order_relaxed);
+    parts[i].end = begin += n / threads + (i < n % threads);
+  }
+}
+
+/* The next chunk for a thread: of its own part, then of those behind it; begin == end where none is left. */
+static int64_t claim(int own, int64_t* end) {
+  for (int step = 0; step < job.threads; ++step) {
+    int part = (own + step) % job.threads;
+    if (atomic_load_explicit(&parts[part].next, memory_order_relaxed) >= parts[part].end) continue;
+    int64_t begin = atomic_fetch_add_explicit(&parts[part].next, job.chunk, memory_order_relaxed);
+    if (begin >= parts[part].end) continue;
+    *end = begin + job.chunk < parts[part].end ? begin + job.chunk : parts[part].end;
+    return begin;
+  }
+  return *end = 0;
+}
+
+static void run_chunks(int own) {
   wb_context* context = job.context;
   for (;;) {
-    int64_t begin = atomic_fetch_add_explicit(&next_index, chunk, memory_order_relaxed);
-    if (begin >= n) return;
-    if (context->cancel_word || context->status) return;
-    job.body(job.closure, begin, begin + chunk < n ? begin + chunk : n);
+    int64_t end, begin = claim(own, &end);
+    if (begin == end || context->cancel_word || context->status) return;
+    job.body(job.closure, begin, end);
   }
 }
 
@@ -120,7 +147,7 @@ static void* worker(void* argument) {
       if (!found) PAUSE();
     }
     if (found) {
-      run_chunks();
+      run_chunks(index + 1);
       atomic_fetch_sub_explicit(&state, 1, memory_order_release);
       continue;
     }
@@ -174,9 +201,9 @@ static int32_t parallel_for(wb_context* context, wb_body body, void* closure, in
   job.body = body;
   job.closure = closure;
   job.context = context;
-  job.n = n;
   job.chunk = chunk;
-  atomic_store_explicit(&next_index, 0, memory_order_relaxed);
+  job.threads = threads;
+  share_out(n, threads);
   uint64_t epoch = (atomic_load_explicit(&state, memory_order_relaxed) >> EPOCH_SHIFT) + 1;
   atomic_store(&state, (epoch << EPOCH_SHIFT) | OPEN_BIT);
   if (atomic_load(&sleepers) > 0) {
@@ -186,9 +213,9 @@ static int32_t parallel_for(wb_context* context, wb_body body, void* closure, in
   }
   int32_t status = WB_OK;
   for (;;) {
-    int64_t begin = atomic_fetch_add_explicit(&next_index, chunk, memory_order_relaxed);
-    if (begin >= n) break;
-    body(closure, begin, begin + chunk < n ? begin + chunk : n);
+    int64_t end, begin = claim(0, &end);
+    if (begin == end) break;
+    body(closure, begin, end);
     status = outcome(context);
     if (status) break;
   }
