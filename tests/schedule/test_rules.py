@@ -175,6 +175,13 @@ def transposed(rows: int = 10) -> Made:
     return loops_alone([x, te.compute((12, rows), lambda i, j: x[j, i] + 1.0, name="turned")])
 
 
+def into_blocks(columns: int = 64, block: int = 16) -> Made:
+    """A matrix cut into blocks of columns, each with all of its rows."""
+    x = te.placeholder((10, columns), name="X")
+    shape = (columns // block, 10, block)
+    return loops_alone([x, te.compute(shape, lambda o, k, i: x[k, o * block + i] * 2.0, name="blocks")])
+
+
 def taken() -> Made:
     """Rows that a table tells."""
     x, table = te.placeholder((9, 32), name="X"), te.placeholder((5,), "int64", name="table")
@@ -229,7 +236,8 @@ KERNELS: dict[str, Callable[[], Made]] = {
     "elementwise": lambda: elementwise(2, 5, 6, 6),
     "elementwise odd": lambda: elementwise(1, 3, 7), "mean": mean,
     "split heads": split_heads, "joined heads": joined_heads, "crossing rows": crossing_rows,
-    "transposed": transposed, "taken": taken, "sums": lambda: sums(3, 10, 37), "sums prime": lambda: sums(7, 40),
+    "transposed": transposed, "into blocks": into_blocks, "into odd blocks": lambda: into_blocks(60, 12),
+    "taken": taken, "sums": lambda: sums(3, 10, 37), "sums prime": lambda: sums(7, 40),
     "row means": row_means, "sums one": lambda: sums(1, 1, 33), "sums many": lambda: sums(4, 96, 48),
 }  # fmt: skip
 
@@ -295,6 +303,13 @@ def test_rows_that_are_apart_in_memory_go_in_tiles_of_both_axes() -> None:
     loops = scheduled(transposed(64)).state.tree.blocks["turned"].loops
     assert [loop.kind for loop in loops] == [*[t.ForKind.SERIAL] * 3, t.ForKind.UNROLLED]
     assert [getattr(loop.extent, "value", None) for loop in loops] == [1, 4, 12, 16]
+
+
+@pytest.mark.parametrize(("columns", "together"), ((64, 4), (16 * 24, 8), (16 * 7, 7)))
+def test_a_move_into_blocks_reads_several_runs_of_a_row(columns: int, together: int) -> None:
+    loops = scheduled(into_blocks(columns)).state.tree.blocks["blocks"].loops
+    assert [getattr(loop.extent, "value", None) for loop in loops] == [columns // 16 // together, 10, together, 16]
+    assert loops[-1].kind is t.ForKind.VECTORIZED
 
 
 @pytest.mark.parametrize(("shape", "together"), (((3, 10, 37), 5), ((7, 40), 7), ((4, 96, 50), 8), ((1, 1, 33), 1)))

@@ -164,14 +164,24 @@ def tiles(op: Any, lanes: int, data: Expr, weight: Expr) -> Expr | Failure:
 
 
 def dense(op: Any, lanes: int, data: Expr, weight: Expr) -> Expr | Failure:
-    """nn.dense: the rows of the weight in blocks."""
+    """nn.dense: the rows of the weight in blocks; a transposed one that is read too rarely for that, as it was."""
     refusal = worth(lanes, data, weight, 0, -1)
     if refusal is not None:
-        return refusal
+        straight = _straight(weight)
+        return refusal if straight is None else call("nn.matmul", data, straight, out_dtype=op.out_dtype)
     layout = f"NC{lanes}n"
     blocks = call("layout_transform", weight, src_layout="NC", dst_layout=layout)
     units = _shape(weight)[0]
     return call("nn.contrib_dense_pack", data, blocks, weight_layout=layout, units=units, out_dtype=op.out_dtype)
+
+
+def _straight(weight: Expr) -> Expr | None:
+    """What a weight is the transposed of, if that is made in each run: columns lie side by side there already."""
+    if not isinstance(weight, Call) or getattr(weight.op, "name", "") != "transpose":
+        return None
+    turn: Any = weight.op
+    made = not isinstance(weight.args[0], Constant) and _type(weight).is_static
+    return weight.args[0] if made and turn.order(2) == (1, 0) else None
 
 
 def _in_blocks(weight: Expr, lanes: int, source: str = "OIHW") -> tuple[Expr, str]:

@@ -59,6 +59,24 @@ def variable(data: tuple[int, ...], weight: tuple[int, ...], operator: Any, **at
     return relay.Function([x, w], relay.nn.relu(operator(x, w, **attributes)))
 
 
+def turned(rows: int) -> Any:
+    """A product with a matrix that each run brings, as ONNX writes it: through its transposed form."""
+    x, w = relay.var("x", shape=(rows, 5)), relay.var("w", shape=(5, 12))
+    return relay.Function([x, w], relay.nn.relu(relay.nn.dense(x, relay.transpose(w, axes=(1, 0)))))
+
+
+@pytest.mark.parametrize(("rows", "operator"), [(1, "nn.matmul"), (7, "nn.matmul"), (8, "nn.contrib_dense_pack")])
+def test_what_is_read_too_rarely_to_be_packed_is_not_transposed_either(rows: int, operator: str) -> None:
+    module = transform.InferType()(IRModule.from_expr(turned(rows)))
+    made = transform.InferType()(transform.PackWeights(lanes=4)(module))
+    assert f"R.{operator}(" in made.script() and ("R.transpose" in made.script()) == (rows == 8)
+    given = operands(module["main"])
+    assert_close(interpret(made["main"], *given), interpret(module["main"], *given))
+    lib = relay.build(IRModule.from_expr(turned(rows)), target="llvm")
+    (found,) = lib.run(dict(zip("xw", given, strict=True))).values()
+    assert_close(found, interpret(module["main"], *given))
+
+
 def infer(function: Any) -> Any:
     return transform.InferType()(IRModule.from_expr(function))["main"]
 

@@ -48,21 +48,21 @@ def in_registers(machine: Machine, vectors: int, rows: int, ahead: bool = True) 
     return taken <= (machine.registers - spare if ahead else machine.registers + spare)
 
 
-def tile_time(machine: Machine, vectors: int, rows: int, streamed: bool, scattered: bool = False) -> float:
+def tile_time(machine: Machine, vectors: int, rows: int, used: int, scattered: bool = False) -> float:
     """Time of a multiply-add of vectors in a register tile, of what it takes at best: the slowest of five.
 
     - the multiply-adds: two start in a cycle;
     - the sums: each waits four cycles for the one before;
     - the loads, two in a cycle: `vectors` of the one operand and `rows` numbers of the other for their product;
-    - where the vectors do not stay in the first cache between tiles (`streamed`): they come from the second at 16 bytes
-      a cycle, measured; each is used `rows` times;
+    - the vectors that come from beyond the first cache, 16 bytes a cycle, measured: each is `used` so many times before
+      it has to come again (0: it stays);
     - where the numbers of a step lie a page or so away from those of the last (`scattered`): eight cycles a step.
 
     What is not slowest still counts a little: loads and multiply-adds do not always meet.
     """
     together = vectors * rows
     loads = (vectors + rows) / together
-    stream = machine.lanes * 4 / 8 / rows if streamed else 0.0
+    stream = machine.lanes * 4 / 8 / used if used else 0.0
     apart = 16 / together if scattered else 0.0
     return max(1.0, IN_FLIGHT / together, loads, stream, apart) + 0.1 * (loads + stream + apart)
 
@@ -80,8 +80,8 @@ def channel_tiles(
     for vectors in (count for count in range(1, min(blocks, MOST_BLOCKS) + 1) if blocks % count == 0):
         for columns in dividing:
             if in_registers(machine, vectors * wide, columns, ahead=not pointwise):
-                streamed = 2 * vectors * panel > machine.nearest
-                yield Tile(tile_time(machine, vectors * wide, columns, streamed, pointwise), vectors, columns)
+                used = columns if 2 * vectors * panel > machine.nearest else 0
+                yield Tile(tile_time(machine, vectors * wide, columns, used, pointwise), vectors, columns)
                 found = True
     if not found:
         yield Tile(float(IN_FLIGHT), 1, 1)
@@ -113,8 +113,8 @@ def product_tiles(machine: Machine, rows: int, columns: int, lanes: int, inner: 
                 break
             waste = (-(-blocks // vectors) * vectors * -(-rows // height) * height) / (blocks * rows)
             waste *= REMAINDER if rows % height or blocks % vectors else 1.0
-            streamed = 2 * panel > machine.nearest or height == rows  # one tile high: nothing is read twice
-            yield Tile(waste * tile_time(machine, vectors, height, streamed), vectors, height)
+            used = height if 2 * panel > machine.nearest else rows
+            yield Tile(waste * tile_time(machine, vectors, height, used), vectors, height)
 
 
 def pixel_tiles(machine: Machine, block: int, pixels: int, column: int = 0) -> Iterator[tuple[Tile, int]]:
@@ -131,8 +131,8 @@ def pixel_tiles(machine: Machine, block: int, pixels: int, column: int = 0) -> I
         for rows in divisors(block):
             if rows * vectors + vectors + 1 >= machine.registers:
                 break
-            streamed = 2 * width * column > machine.nearest
-            time = tile_time(machine, vectors, rows, streamed) * vectors * machine.lanes / width
+            used = rows if 2 * width * column > machine.nearest else 0
+            time = tile_time(machine, vectors, rows, used) * vectors * machine.lanes / width
             yield Tile(time, vectors, rows), width
 
 

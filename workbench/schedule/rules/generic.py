@@ -31,7 +31,7 @@ from .shapes import (
     unit_stride,
     whole_lanes,
 )
-from .transposed import read_along, tiles
+from .transposed import read_along, read_on, several_runs, tiles
 
 SUMS = 8
 """Sums that are added up side by side."""
@@ -107,8 +107,11 @@ def elementwise(schedule: Schedule, name: str, machine: Machine) -> None:
         parallel(schedule, [*loops[:-count], *outer], iterations(site))
         return
     if lanes_in_step(site, lanes) is not None:
+        around = loops[:-1] if (on := read_on(site)) is None else several_runs(schedule, loops, on)
         vectors(schedule, loops[-1], lanes)  # rows stay whole: what tells their places is computed once a row
-    elif (along := read_along(site)) is not None:
+        parallel(schedule, around or loops, iterations(site))
+        return
+    if (along := read_along(site)) is not None:
         sizes = (extent(site.block.iter_vars[along]) or 1, extent(site.block.iter_vars[-1]) or 1)
         parallel(schedule, tiles(schedule, loops, along, sizes), iterations(site))
         return

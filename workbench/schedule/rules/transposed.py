@@ -4,6 +4,11 @@ for io, jo in parallel:
     for ii: for ji (unrolled): B[io * 16 + ii, jo * 16 + ji] = A[jo * 16 + ji, io * 16 + ii]
 
 Each line of the caches that a tile touches is read, or written, whole before it is gone.
+
+A move into blocks (a weight that is packed in each run) reads several runs of a row before it goes to the next row:
+
+for bo in parallel:
+    for k: for bi in 8: B[bo * 8 + bi, k, 0:16] = A[k, (bo * 8 + bi) * 16 : + 16]
 """
 
 from __future__ import annotations
@@ -16,10 +21,13 @@ from ...core.node import pre_order
 from ...tir import nodes as t
 from ..references import LoopRV
 from ..schedule import Schedule
+from .loops import extent_of_loop
 from .shapes import extent, is_choice, largest_divisor, of_kind
 
 SIDE: Final = 16
 """Elements of a tile along an axis: those of four bytes fill a line of the caches."""
+RUNS: Final = 8
+"""Runs that are read one after the other."""
 LEAST: Final = 4
 """Elements of a side that divides its axis, with which a tile is worth it: a rest would cost more."""
 
@@ -44,6 +52,33 @@ def read_along(site: BlockSite) -> int | None:
         return None
     sizes = [extent(items[number]) for number in (found[0], -1)]
     return found[0] if all(size is not None and largest_divisor(size, SIDE) >= LEAST for size in sizes) else None
+
+
+def read_on(site: BlockSite) -> int | None:
+    """The iterator that goes on in memory where a run of the last one ends, though others turn between the two."""
+    items = site.block.iter_vars
+    if len(site.block.reads) != 1 or len(site.loops) != len(items) or len(items) < 3:
+        return None
+    run, form = extent(items[-1]), Affine.of(site.block.reads[0].region[-1].min, Ranges())
+    if run is None or id(items[-2].var) in form.variables:
+        return None
+    found = [
+        number for number, item in enumerate(items[:-2])
+        if any(atom.expr is item.var and factor == run for atom, factor in form.terms.items())
+    ]  # fmt: skip
+    return found[0] if len(found) == 1 else None
+
+
+def several_runs(schedule: Schedule, loops: list[LoopRV], on: int) -> list[LoopRV]:
+    """Read several runs of the last loop one after the other, for which loop `on` turns innermost; the loops around.
+
+    Each line of the caches was read by itself, a row of the operand away from the last one.
+    """
+    count = extent_of_loop(schedule, loops[on])
+    outer, inner = schedule.split(loops[on], factors=[None, largest_divisor(count or 1, RUNS)])
+    around = [*loops[:on], outer, *loops[on + 1 : -1]]
+    schedule.reorder(*around, inner, loops[-1])
+    return around
 
 
 def tiles(schedule: Schedule, loops: list[LoopRV], along: int, sizes: tuple[int, int]) -> list[LoopRV]:
