@@ -375,6 +375,7 @@ class Conv2DTranspose(Operator):
     out_layout: str = attribute("", "layout of the result: that of data", choices=("", "NCHW", "NHWC"))
     output_padding: tuple[int, int] = attribute((0, 0), "rows and columns added at the end", convert=convert.pair)
     out_dtype: str = attribute("", "dtype of accumulation and result; data's if empty", convert=convert.dtype_or_same)
+    fast_layout = "NCHW"
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
     precision = Precision.ALWAYS
     accumulates = True

@@ -10,6 +10,7 @@ import pytest
 import workbench as wb
 from workbench import relay
 from workbench.core.module import IRModule
+from workbench.driver.intermediates import intermediates
 from workbench.relay import transform
 from workbench.relay.analysis import list_op_freqs
 from workbench.relay.interpret import interpret
@@ -78,3 +79,6 @@ def test_gates_of_a_cell_are_computed_where_their_product_left_them() -> None:
     assert len(session.kernels) == 3 and not any("split" in kernel for kernel in session.kernels)
     given = {name: random.standard_normal(shape).astype(np.float32) for name, shape in (("x", (2, 16)), ("c", (2, 8)))}
     assert session.check_numerics(given)
+    found = intermediates(session, given, "SimplifyExpr").tensors
+    assert [one.gap is None for one in found if one.call.op.name == "strided_slice"] == [True] * 4  # type: ignore[union-attr]
+    assert all(one.gap.right for one in found if one.gap is not None), "a slice stands for no sigmoid"

@@ -142,6 +142,8 @@ class Operator(Node):
     """What the attribute `padding` adds around operand 0, along the spatial axes (-inf: the least number)."""
     family: ClassVar[str] = ""
     """The implementations that compute it (`lower.implementations`); none: its loops are as `compute` has them."""
+    fast_layout: ClassVar[str] = ""
+    """The one layout of data over which it has a fast form; AlterOpLayout moves data back to it."""
     fast_variant: ClassVar[str] = ""
     """An operator of the same operands and attributes that approximates this one."""
     precision: ClassVar[Precision] = Precision.UNSTATED

@@ -22,7 +22,7 @@ from ...core.transform import PassContext, function_pass
 from ...target.target import Target
 from ...topi import conv_times
 from ..ir import expr as e
-from ..ir.operator import Operator
+from ..ir.operator import OPERATORS, Operator
 from ..ir.types import TensorType
 from .convert_layout import Converter, Wishes
 from .fold_constant import constant_call
@@ -32,8 +32,6 @@ MOVED: Final = 8.0
 """Bytes that a cycle moves from one layout to another."""
 GAIN: Final = 0.97
 """What must be left of the time for a change of all layouts."""
-_WISHES: Final = Wishes({"nn.conv2d": ("NHWC", "default"), "nn.conv2d_transpose": ("NCHW", "default")})
-"""Over data NCHW, transposed convolutions are convolutions and a move (`PackWeights`): data are moved back for them."""
 
 
 @function_pass(opt_level=3, name="AlterOpLayout", required=["InferType"], applies_to=e.Function)
@@ -51,10 +49,16 @@ def AlterOpLayout(
     model = _Model(lanes or target.lanes, tiles, target.dot_dtypes if lanes in (0, target.lanes) else None)
     if not any(model.is_convolution(node) for node in post_order(func.body)):
         return func
-    tried = Converter(_WISHES, silent=True).run(func)
+    tried = Converter(_wishes(), silent=True).run(func)
     if model.time(tried) >= GAIN * model.time(func):
         return func
-    return apply_rules(Converter(_WISHES).run(func), (constant_call,), mod)
+    return apply_rules(Converter(_wishes()).run(func), (constant_call,), mod)
+
+
+def _wishes() -> Wishes:
+    """Convolutions over data NHWC; data are moved back for operators that are fast over another layout only."""
+    fixed = {name: (op.fast_layout, "default") for name, op in OPERATORS.items() if op.fast_layout}
+    return Wishes({**fixed, "nn.conv2d": ("NHWC", "default")})
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...core import origin
 from ...core.rewrite import Match, RuleTable
 from .. import op as relay
 from ..ir.operator import Fusion
@@ -34,4 +35,5 @@ def part_of_split(m: Match) -> Any:
     axis = cut.axis % len(shape)
     begin, end = cut.cuts(shape[axis])[reader.args[0].index]
     part = relay.call("strided_slice", m["x"], begin=(begin,), end=(end,), axes=(axis,))
+    origin.derived(part, m["cut"], reader.args[0])  # not from what reads it
     return reader.replace(args=(part,))

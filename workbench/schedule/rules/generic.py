@@ -115,7 +115,7 @@ def elementwise(schedule: Schedule, name: str, machine: Machine) -> None:
         sizes = (extent(site.block.iter_vars[along]) or 1, extent(site.block.iter_vars[-1]) or 1)
         parallel(schedule, tiles(schedule, loops, along, sizes), iterations(site))
         return
-    elif _is_short_row(site):
+    if _is_short_row(site):
         schedule.unroll(loops[-1])  # elements far apart, one by one
     parallel(schedule, loops[:-1] or loops, iterations(site))
 
