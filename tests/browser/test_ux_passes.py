@@ -210,9 +210,10 @@ def test_ux_35_steps_are_found_by_the_name_of_a_pass_or_of_a_rule(shown: Shown) 
     every = steps.count()
     field, found = shown.page.get_by_label("Find steps"), shown.page.get_by_role("search").get_by_role("status")
     field.fill("constant")
-    folding = ["FoldConstant", "FoldConstant#2", "FoldConstant#3"]
-    folded = sum(len(shown.screen.session[label].rewrites) for label in folding)
-    expect(found).to_have_text(f"3 of {every} steps, {folded} rewrites")
+    session, folding = shown.screen.session, ["FoldConstant", "FoldConstant#2", "AlterOpLayout", "FoldConstant#3"]
+    fired = {label: [one for one in session[label].rewrites if "constant" in one.rule.name] for label in folding}
+    folding = [label for label in folding if fired[label] or "Constant" in label]  # another pass may use the rule
+    expect(found).to_have_text(f"{len(folding)} of {every} steps, {sum(map(len, fired.values()))} rewrites")
     assert [name.split(" ")[0] for name in steps.locator(".wb-name").all_text_contents()] == folding
     packing = shown.screen.session["PackWeights"].rewrites
     rule = packing[0].rule.name
