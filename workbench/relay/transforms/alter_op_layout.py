@@ -22,7 +22,7 @@ from ...core.transform import PassContext, function_pass
 from ...target.target import Target
 from ...topi import conv_times
 from ..ir import expr as e
-from ..ir.operator import OPERATORS, Operator
+from ..ir.operator import Operator
 from ..ir.types import TensorType
 from .convert_layout import Converter, Wishes
 from .fold_constant import constant_call
@@ -49,15 +49,17 @@ def AlterOpLayout(
     model = _Model(lanes or target.lanes, tiles, target.dot_dtypes if lanes in (0, target.lanes) else None)
     if not any(model.is_convolution(node) for node in post_order(func.body)):
         return func
-    tried = Converter(_wishes(), silent=True).run(func)
+    wishes = _wishes(func)
+    tried = Converter(wishes, silent=True).run(func)
     if model.time(tried) >= GAIN * model.time(func):
         return func
-    return apply_rules(Converter(_wishes()).run(func), (constant_call,), mod)
+    return apply_rules(Converter(wishes).run(func), (constant_call,), mod)
 
 
-def _wishes() -> Wishes:
+def _wishes(func: e.Function) -> Wishes:
     """Convolutions over data NHWC; data are moved back for operators that are fast over another layout only."""
-    fixed = {name: (op.fast_layout, "default") for name, op in OPERATORS.items() if op.fast_layout}
+    called = [node.op for node in post_order(func.body) if isinstance(node, e.Call) and isinstance(node.op, Operator)]
+    fixed = {op.name: (op.fast_layout, "default") for op in called if op.fast_layout}
     return Wishes({**fixed, "nn.conv2d": ("NHWC", "default")})
 
 
