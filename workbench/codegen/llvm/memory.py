@@ -1,8 +1,8 @@
 """Loads and stores: scalars, whole vectors, strided and gathered vectors, masked ones.
 
-A vector of stride 1 is one access.  Stride 2 reads two vectors that together touch exactly the elements between the
-first and the last one, and shuffles; stride -1 reverses; anything else gathers or scatters.  Bools and integers of less
-than 8 bits are bytes in memory.
+A vector of stride 1 is one access.  Stride 2 reads exactly the elements between the first and the last one, in one
+vector or two, and shuffles; stride -1 reverses; anything else gathers or scatters.  Bools and integers of less than 8
+bits are bytes in memory.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from ...arith import nodes as n
 from ...core.dtype import DataType
 from ...tir import nodes as t
 from ...tir.transforms.small_floats import is_small
+from .accesses import REGISTER, load_at, shuffled, store_at
 from .addresses import Place, pointer_to
 from .arithmetic import suffix
 from .types import BOOL, HANDLE, Value, constant, in_a_byte, llvm_type, memory_type
@@ -38,8 +39,8 @@ def load(self: ExpressionEmitter, buffer: t.Buffer, index: n.PrimExpr, where: Pl
         return _load_vector(self, buffer, index, where, lanes)
     if stride == -1 and self.mask is None:
         straight = _plain_load(self, buffer, where.moved(1 - lanes), lanes, 1)
-        return _shuffled(self, straight, straight, range(lanes - 1, -1, -1))
-    if stride == 2 and self.mask is None and lanes % 2 == 0:
+        return shuffled(self, straight, straight, range(lanes - 1, -1, -1))
+    if stride == 2 and self.mask is None:
         return _load_stride_two(self, buffer, where, lanes)
     return _gather(self, buffer, index, where)
 
@@ -75,13 +76,7 @@ def store(self: ExpressionEmitter, buffer: t.Buffer, index: n.PrimExpr, value: V
     if _stride(index) == 1 and isinstance(index, n.Ramp):
         pointer = pointer_to(self, buffer, self.place(index.base))
         align = _alignment(self, buffer, index.base)
-        if mask is None:
-            self.writer.emit(f"store {_memory_typed(value)}, ptr {pointer}, align {align}")
-            return
-        kind = memory_type(value.dtype)
-        name = f"llvm.masked.store.{_memory_suffix(value)}.p0"
-        callee = self.writer.module.intrinsic(name, "void", [kind, "ptr", llvm_type(mask.dtype)])
-        self.writer.emit(f"call void {callee}({_memory_typed(value)}, ptr align {align} {pointer}, {mask.typed})")
+        store_at(self, Value(value.text, _byte(value.dtype)), pointer, align, mask)
         return
     _scatter(self, buffer, self.index(index), value, mask)
 
@@ -137,7 +132,7 @@ def _load_scalar(self: ExpressionEmitter, buffer: t.Buffer, index: n.PrimExpr, w
 
 def _read(self: ExpressionEmitter, buffer: t.Buffer, dtype: DataType, pointer: str, align: int) -> Value:
     """What stands in memory at an address."""
-    return _loaded(self, buffer, _byte(dtype), f"load {memory_type(dtype)}, ptr {pointer}, align {align}")
+    return load_at(self, _byte(dtype), pointer, align, None, lambda kind, text: _loaded(self, buffer, kind, text))
 
 
 def _loaded(self: ExpressionEmitter, buffer: t.Buffer, dtype: DataType, text: str) -> Value:
@@ -175,27 +170,22 @@ def _load_vector(self: ExpressionEmitter, buffer: t.Buffer, index: n.PrimExpr, w
     if self.mask is None:
         return _plain_load(self, buffer, where, lanes, align)
     dtype = buffer.dtype.with_lanes(lanes)
-    kind = memory_type(dtype)
     pointer = pointer_to(self, buffer, where)
-    name = f"llvm.masked.load.{suffix(Value('', _byte(dtype)))}.p0"
-    callee = self.writer.module.intrinsic(name, kind, ["ptr", llvm_type(self.mask.dtype), kind])
-    text = f"call {kind} {callee}(ptr align {align} {pointer}, {self.mask.typed}, {kind} zeroinitializer)"
-    return _from_memory(self, _loaded(self, buffer, _byte(dtype), text), dtype)
+    raw = load_at(self, _byte(dtype), pointer, align, self.mask, lambda kind, text: _loaded(self, buffer, kind, text))
+    return _from_memory(self, raw, dtype)
 
 
 def _load_stride_two(self: ExpressionEmitter, buffer: t.Buffer, where: Place, lanes: int) -> Value:
-    """Elements 0, 2, ... 2(lanes-1): the first vector from 0, the second from lanes-1, so nothing beyond is read."""
+    """Elements 0, 2, ... 2(lanes-1): one vector, or the first from 0 and the second from lanes-1; nothing beyond."""
+    whole = 2 * lanes - 1
+    if lanes % 2 and whole * buffer.dtype.bytes <= REGISTER:
+        row = _plain_load(self, buffer, where, whole, 1)
+        return shuffled(self, row, row, range(0, whole, 2))
     low = _plain_load(self, buffer, where, lanes, 1)
     high = _plain_load(self, buffer, where.moved(lanes - 1), lanes, 1)
-    half = lanes // 2
-    picked = [*range(0, lanes, 2), *(lanes + 1 + 2 * lane for lane in range(half))]
-    return _shuffled(self, low, high, picked)
-
-
-def _shuffled(self: ExpressionEmitter, a: Value, b: Value, picked: range | list[int]) -> Value:
-    lanes = ", ".join(f"i32 {lane}" for lane in picked)
-    dtype = a.dtype.with_lanes(len(picked))
-    return self.assign(dtype, f"shufflevector {a.typed}, {b.typed}, <{len(picked)} x i32> <{lanes}>")
+    first = (lanes + 1) // 2
+    picked = [*range(0, lanes, 2), *(1 + 2 * lane for lane in range(first, lanes))]
+    return shuffled(self, low, high, picked)
 
 
 # --- gather and scatter -------------------------------------------------------------------------------------------

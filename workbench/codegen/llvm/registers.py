@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from ...arith import nodes as n
 from ...tir import nodes as t
 from ...tir.transforms.small_floats import is_small
+from .accesses import load_at, store_at
 from .addresses import Place, pointer_to
 from .surveys import Form, Survey, survey
 from .types import Value, in_a_byte, llvm_type
@@ -130,7 +131,7 @@ class Registers:
         assert kept.form is not None
         dtype = kept.buffer.dtype.with_lanes(kept.form.lanes)
         pointer = pointer_to(emitter, kept.buffer, place)
-        value = emitter.assign(dtype, f"load {llvm_type(dtype)}, ptr {pointer}, align {align}")
+        value = load_at(emitter, dtype, pointer, align, None, emitter.assign)
         kept.held[place.constant] = held = Held(value, False, place, align, emitter.writer.position)
         return held
 
@@ -177,7 +178,7 @@ class Registers:
             position = emitter.writer.position
             emitter.writer.back_to(held.position)
             pointer = pointer_to(emitter, kept.buffer, held.place)
-            emitter.writer.emit(f"store {held.value.typed}, ptr {pointer}, align {held.align}")
+            store_at(emitter, held.value, pointer, held.align)
             emitter.writer.back_to(position)
             kept.held[constant] = held._replace(dirty=False)
             kept.fresh = False

@@ -1,0 +1,73 @@
+"""Vectors of any number of lanes: the right elements, none beyond, on targets with and without masks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.codegen.support import artefact, build
+from tests.codegen.test_statements import at_page_end
+
+TARGETS = ("llvm", "llvm -mcpu=x86-64-v2")
+LANES = (3, 5, 6, 7, 9, 13, 15, 28)
+
+
+def doubled(lanes: int, dtype: str, stride: int = 1) -> str:
+    read = (lanes - 1) * stride + 1
+    return f"""
+    def f(A: T.Buffer(({read},), "{dtype}"), B: T.Buffer(({lanes},), "{dtype}")):
+        for i in T.vectorized({lanes}):
+            B[i] = A[i * {stride}] + A[i * {stride}]
+    """
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("stride", [1, 2, 3])
+@pytest.mark.parametrize("lanes", LANES)
+def test_nothing_beyond_is_touched(lanes: int, stride: int, target: str) -> None:
+    a, b = at_page_end((lanes - 1) * stride + 1), at_page_end(lanes)
+    a[:] = np.arange(a.size)
+    build(doubled(lanes, "float32", stride), target)(a, b)
+    np.testing.assert_array_equal(b, 2 * a[::stride])
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int64", "float16", "float64"])
+@pytest.mark.parametrize("lanes", LANES)
+def test_elements_of_any_width(lanes: int, dtype: str) -> None:
+    a, b = np.arange(lanes).astype(dtype), np.zeros(lanes + 1, dtype)
+    build(doubled(lanes, dtype))(a, b[:lanes])
+    np.testing.assert_array_equal(b, [*(2 * a), 0])
+
+
+@pytest.mark.parametrize("lanes", LANES)
+def test_truth_values(lanes: int) -> None:
+    text = f"""
+    def f(A: T.Buffer(({lanes},), "bool"), B: T.Buffer(({lanes},), "bool")):
+        for i in T.vectorized({lanes}):
+            B[i] = not A[i]
+    """
+    a, b = np.arange(lanes) % 3 == 0, np.zeros(lanes, "bool")
+    build(text)(a, b)
+    np.testing.assert_array_equal(b, ~a)
+
+
+@pytest.mark.parametrize("lanes", LANES)
+def test_bounds_are_checked_as_for_other_vectors(lanes: int) -> None:
+    a, b = np.arange(lanes, dtype="float32"), np.zeros(lanes, "float32")
+    build(doubled(lanes, "float32"), checked=True)(a, b)
+    np.testing.assert_array_equal(b, 2 * a)
+
+
+def test_seven_lanes_are_one_access_where_there_are_masks() -> None:
+    """Without masks they are pieces of four, two and one."""
+    masked, pieces = (
+        artefact(doubled(7, "float32"), f"llvm -mcpu={cpu}").get_source("asm") for cpu in ("skylake-avx512", "haswell")
+    )
+    assert moves(masked) == 2 < moves(pieces)
+
+
+def moves(assembly: str) -> int:
+    """Vector moves between registers and the memory of arguments."""
+    lines = [line.split("#")[0].split() for line in assembly.splitlines()]
+    moved = [line for line in lines if line and line[0].startswith(("vmov", "vextract", "vinsert", "vadd"))]
+    return sum("(%r" in "".join(line) for line in moved)
