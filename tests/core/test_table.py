@@ -103,3 +103,19 @@ def test_what_the_workbench_declares_is_there_again(fill: Fill) -> None:
     assert dict(table) == {"one": 1}
     table.register("two", 2)
     assert not table.is_own("two")
+
+
+def test_a_family_gives_entries_when_they_are_asked_for() -> None:
+    table: Table[int] = Table("number", filled_by=())
+    asked: list[str] = []
+
+    def number(name: str) -> int | None:
+        asked.append(name)
+        return int(name[2:]) if name[2:].isdigit() else None
+
+    table.family("n_", number)
+    assert table["n_7"] == table["n_7"] == 7 and asked == ["n_7"]
+    assert "n_x" not in table and table.get("m_7") is None
+    assert list(table) == [] and table.is_own("n_7")
+    with pytest.raises(WorkbenchError, match="E-TABLE-CLASH"):
+        table.register("n_7", 8)

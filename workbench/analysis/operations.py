@@ -69,7 +69,13 @@ def _counted(
 
 
 def _is_costly(node: PrimExpr) -> bool:
-    return isinstance(node, a.Call) and node.op not in _FREE_CALLS
+    return isinstance(node, a.Call) and node.op not in _FREE_CALLS and not _moves_lanes(node)
+
+
+def _moves_lanes(node: a.Call) -> bool:
+    """Whether a call of LLVM's only puts lanes of vectors elsewhere."""
+    name = node.args[0].value if node.args and isinstance(node.args[0], a.StringImm) else ""
+    return name.startswith("llvm.vector.") and not name.startswith("llvm.vector.reduce.")
 
 
 def flops(program: Any, sizes: Mapping[str, int] | None = None) -> int:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import ItemsView, Iterable, Iterator, Mapping, ValuesView
+from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, ValuesView
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Generic, TypeVar
@@ -67,6 +67,8 @@ class Table(Mapping[str, T], Keyed, Generic[T]):
         self._filled_by = filled_by
         self._own: dict[str, Declaration[T]] = {}
         self._outside: dict[str, Declaration[T]] = {}
+        self._families: dict[str, Callable[[str], T | None]] = {}
+        self._of_families: dict[str, Declaration[T]] = {}
 
     # A table is itself, whatever is in it.
     __eq__ = object.__eq__
@@ -93,6 +95,21 @@ class Table(Mapping[str, T], Keyed, Generic[T]):
             reliance.changed()
         return entry
 
+    def family(self, prefix: str, made: Callable[[str], T | None]) -> None:
+        """Let `made` give the entries whose names begin with `prefix`, each when it is asked for first; None for a name
+        that follows the rule no further.  They are the workbench's own, and not among those that the table lists."""
+        self._families[prefix] = made
+
+    def _of_family(self, name: str) -> Declaration[T] | None:
+        known = self._of_families.get(name)
+        if known is not None:
+            return known
+        for prefix, made in self._families.items():
+            entry = made(name) if name.startswith(prefix) else None
+            if entry is not None:
+                return self._of_families.setdefault(name, Declaration(entry, made.__module__, None))
+        return None
+
     def remove(self, name: str) -> None:
         """Take an entry out again (tests, reloaded cells); what it stood before is there again."""
         if self._outside.pop(name, None) is None:
@@ -113,11 +130,11 @@ class Table(Mapping[str, T], Keyed, Generic[T]):
     def is_own(self, name: str) -> bool:
         """Whether the workbench declares an entry of that name, one from outside before it or not."""
         imported(self._filled_by)
-        return name in self._own
+        return name in self._own or self._of_family(name) is not None
 
     def _declared(self, name: Any) -> Declaration[T] | None:
         reliance.note(self, name)
-        return self._outside.get(name) or self._own.get(name)
+        return self._outside.get(name) or self._own.get(name) or self._of_family(str(name))
 
     def _now(self) -> dict[str, T]:
         imported(self._filled_by)

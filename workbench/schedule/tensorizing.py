@@ -3,7 +3,8 @@
 The comparison is exact: the same loops with the same extents, the same iterators, the same expressions; only names,
 loops and iterators over one value, and the place of a buffer's tile in its buffer may differ.  Invariant of a match:
 an access at `index` of a description's buffer is one at `base + index` of the program's, where `base` does not change
-inside the tile; leading axes that the description does not have stand still there.
+inside the tile; axes that the description does not have stand still there.  These are the leading ones, unless just as
+many as the description has do move.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ class Place:
     buffer: t.Buffer
     base: tuple[PrimExpr, ...]
     forms: tuple[Affine, ...]
+    axes: tuple[int, ...]
+    """The program's axes that are those of the description, in order."""
 
 
 @dataclass
@@ -150,8 +153,12 @@ class Match:
             raise self._refusal(
                 f"{actual.name} has too few axes", f"{len(actual.shape)}", f"{len(buffer.shape)} ({buffer.name})", other
             )
-        wanted = [Affine.constant(0)] * extra + [self._form(substitute(index, self.variables)) for index in one.indices]
-        forms = tuple(self._form(index).minus(form) for index, form in zip(other.indices, wanted, strict=True))
+        found = [self._form(index) for index in other.indices]
+        axes = self._axes(found, len(buffer.shape))
+        wanted = [Affine.constant(0)] * len(found)
+        for axis, index in zip(axes, one.indices, strict=True):
+            wanted[axis] = self._form(substitute(index, self.variables))
+        forms = tuple(form.minus(expected) for form, expected in zip(found, wanted, strict=True))
         known = self.places.get(id(buffer))
         moves = [form for form in forms if form.variables & self.inside]
         fits = known is None or (
@@ -160,7 +167,12 @@ class Match:
         if moves or not fits:
             self._differ(f"{actual.name} is accessed in another way", other, one)
         if known is None:
-            self.places[id(buffer)] = Place(actual, tuple(form.expr() for form in forms), forms)
+            self.places[id(buffer)] = Place(actual, tuple(form.expr() for form in forms), forms, axes)
+
+    def _axes(self, forms: list[Affine], count: int) -> tuple[int, ...]:
+        """Which of a buffer's axes are the `count` ones of the description."""
+        moving = tuple(axis for axis, form in enumerate(forms) if form.variables & self.inside)
+        return moving if len(moving) == count else tuple(range(len(forms) - count, len(forms)))
 
     def _form(self, expr: PrimExpr) -> Affine:
         return Affine.of(expr, self.ranges)
@@ -276,9 +288,10 @@ def _require_own(match: Match, buffer: t.Buffer, function: t.PrimFunc) -> None:
 
 
 def _moved(place: Place, indices: Sequence[PrimExpr]) -> tuple[PrimExpr, ...]:
-    extra = len(place.base) - len(indices)
-    moved = [_shifted(base, index) for base, index in zip(place.base[extra:], indices, strict=True)]
-    return (*place.base[:extra], *moved)
+    moved = list(place.base)
+    for axis, index in zip(place.axes, indices, strict=True):
+        moved[axis] = _shifted(place.base[axis], index)
+    return tuple(moved)
 
 
 def _shifted(base: PrimExpr, index: PrimExpr) -> PrimExpr:
@@ -293,13 +306,10 @@ def _moved_region(node: Any, places: dict[int, Place]) -> Any:
     if not isinstance(node, t.BufferRegion) or id(node.buffer) not in places:
         return None
     place = places[id(node.buffer)]
-    extra = len(place.base) - len(node.region)
-    leading = [t.Range(base, build.const(1)) for base in place.base[:extra]]
-    moved = [
-        t.Range(build.add(base, axis.min), axis.extent)
-        for base, axis in zip(place.base[extra:], node.region, strict=True)
-    ]
-    return t.BufferRegion(place.buffer, (*leading, *moved))
+    moved = [t.Range(base, build.const(1)) for base in place.base]
+    for number, axis in zip(place.axes, node.region, strict=True):
+        moved[number] = t.Range(build.add(place.base[number], axis.min), axis.extent)
+    return t.BufferRegion(place.buffer, tuple(moved))
 
 
 def _layout(own: t.Buffer, place: Place) -> dict[Any, Any]:
@@ -311,9 +321,9 @@ def _layout(own: t.Buffer, place: Place) -> dict[Any, Any]:
         step = build.multiply(step, extent)
     actual = list(place.buffer.strides) or list(reversed(strides))
     found: dict[Any, Any] = {}
-    for mine, its in zip(reversed(own.strides), reversed(actual), strict=False):
+    for mine, axis in zip(own.strides, place.axes, strict=False):
         if isinstance(mine, Var):
-            found[mine] = its
+            found[mine] = actual[axis]
     if isinstance(own.elem_offset, Var):
         total: PrimExpr = build.const(0)
         for base, its in zip(place.base, actual, strict=True):

@@ -112,8 +112,7 @@ def elementwise(schedule: Schedule, name: str, machine: Machine) -> None:
         parallel(schedule, around or loops, iterations(site))
         return
     if (along := read_along(site)) is not None:
-        sizes = (extent(site.block.iter_vars[along]) or 1, extent(site.block.iter_vars[-1]) or 1)
-        parallel(schedule, tiles(schedule, loops, along, sizes), iterations(site))
+        parallel(schedule, tiles(schedule, site, loops, along, machine), iterations(site))
         return
     if _is_short_row(site):
         schedule.unroll(loops[-1])  # elements far apart, one by one

@@ -1,9 +1,12 @@
 """Elements that change places: tiles of the two axes that run through memory, one where it is read, one where written.
 
 for io, jo in parallel:
-    for ii: for ji (unrolled): B[io * 16 + ii, jo * 16 + ji] = A[jo * 16 + ji, io * 16 + ii]
+    B[io * 16 : + 16, jo * 16 : + 16] = transpose_16x16(A[jo * 16 : + 16, io * 16 : + 16])
 
-Each line of the caches that a tile touches is read, or written, whole before it is gone.
+Each line of the caches that a tile touches is read, or written, whole before it is gone.  A tile is shuffled in
+registers (`tir.tensor_intrin.transposes`); where something is computed on the way, element by element:
+
+    for ii: for ji (unrolled): B[io * 16 + ii, jo * 16 + ji] = f(A[jo * 16 + ji, io * 16 + ii])
 
 A move into blocks (a weight that is packed in each run) reads several runs of a row before it goes to the next row:
 
@@ -19,10 +22,11 @@ from ...analysis.affine import Affine, Ranges
 from ...analysis.tree import BlockSite
 from ...core.node import pre_order
 from ...tir import nodes as t
+from ...tir.tensor_intrin.transposes import name_of
 from ..references import LoopRV
 from ..schedule import Schedule
 from .loops import extent_of_loop
-from .shapes import extent, is_choice, largest_divisor, of_kind
+from .shapes import Machine, extent, is_choice, largest_divisor, of_kind
 
 SIDE: Final = 16
 """Elements of a tile along an axis: those of four bytes fill a line of the caches."""
@@ -81,14 +85,37 @@ def several_runs(schedule: Schedule, loops: list[LoopRV], on: int) -> list[LoopR
     return around
 
 
-def tiles(schedule: Schedule, loops: list[LoopRV], along: int, sizes: tuple[int, int]) -> list[LoopRV]:
-    """Tile the last of the loops and the one numbered `along`, of these extents; the loops around the tiles."""
+def tiles(schedule: Schedule, site: BlockSite, loops: list[LoopRV], along: int, machine: Machine) -> list[LoopRV]:
+    """Tile the last of the loops and the one numbered `along`, of constant extents; the loops around the tiles."""
+    side = _side(site, machine)
     (row, row_inner), (column, column_inner) = (
-        schedule.split(loop, factors=[None, largest_divisor(size, SIDE)])
-        for loop, size in zip((loops[along], loops[-1]), sizes, strict=True)
+        schedule.split(loop, factors=[None, largest_divisor(extent(item) or 1, side)])
+        for loop, item in ((loops[number], site.block.iter_vars[number]) for number in (along, -1))
     )
     around = [*loops[:along], row, *loops[along + 1 : -1], column]
     schedule.reorder(*around, row_inner, column_inner)
-    schedule.unroll(column_inner)
+    intrinsic = _shuffles(schedule, site, (row_inner, column_inner))
+    if intrinsic is None:
+        schedule.unroll(column_inner)
+    else:
+        schedule.tensorize(row_inner, intrinsic)
     return around
 
+
+def _side(site: BlockSite, machine: Machine) -> int:
+    """Elements of a tile's side, so that a tile that is shuffled and what becomes of it fit the registers."""
+    room = machine.registers * machine.lanes * 4
+    fits = 2 * SIDE * SIDE * site.block.writes[0].buffer.dtype.bytes <= room
+    return SIDE if fits or not _only_moves(site) else SIDE // 2
+
+
+def _only_moves(site: BlockSite) -> bool:
+    """Whether elements are stored as they were read."""
+    body = site.block.body
+    return isinstance(body, t.BufferStore) and isinstance(body.value, t.BufferLoad)
+
+
+def _shuffles(schedule: Schedule, site: BlockSite, tile: tuple[LoopRV, LoopRV]) -> str | None:
+    """The tensor intrinsic that moves a tile; None where something is computed on the way, or for other numbers."""
+    rows, columns = (extent_of_loop(schedule, loop) or 1 for loop in tile)
+    return name_of(rows, columns, site.block.writes[0].buffer.dtype) if _only_moves(site) else None

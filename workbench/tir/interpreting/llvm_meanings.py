@@ -27,6 +27,27 @@ def _dot_in_fours(first: type, second: type) -> Callable[..., Any]:
     return meaning
 
 
+def _interleaved(first: Any, second: Any) -> Any:
+    """a[0], b[0], a[1], b[1], ..."""
+    return np.stack([first, second], axis=-1).reshape(-1)
+
+
+def _inserted(vector: Any, part: Any, at: Any) -> Any:
+    """A vector with other elements from a place on."""
+    made = np.array(vector)
+    made[int(at) : int(at) + len(part)] = part
+    return made
+
+
+def _part_of(node: n.Call) -> Callable[..., Any]:
+    """As many elements of a vector as the call's result has, from a place on."""
+
+    def meaning(vector: Any, at: Any) -> Any:
+        return numbers.plain(np.asarray(vector)[int(at) :][: node.dtype.lanes], node.dtype)
+
+    return meaning
+
+
 _MEANINGS: Final[tuple[tuple[str, Callable[..., Any]], ...]] = (
     ("llvm.x86.avx512.vpdpbusd.", _dot_in_fours(np.uint8, np.int8)),
     ("llvm.aarch64.neon.sdot.", _dot_in_fours(np.int8, np.int8)),
@@ -43,12 +64,16 @@ _MEANINGS: Final[tuple[tuple[str, Callable[..., Any]], ...]] = (
     ("llvm.pow.", np.power),
     ("llvm.fma.", numbers.fused_multiply_add),
     ("llvm.ldexp.", np.ldexp),
+    ("llvm.vector.interleave2.", _interleaved),
+    ("llvm.vector.insert.", _inserted),
 )
 """By the beginning of a name."""
 
 
 def llvm_meaning(name: str, node: n.Call) -> Callable[..., Any]:
     """The Python function of an intrinsic.  Raises `WorkbenchError` E-TIR-INTERPRET for one that is not known here."""
+    if name.startswith("llvm.vector.extract."):
+        return _part_of(node)
     for prefix, function in _MEANINGS:
         if name.startswith(prefix):
             return lambda *values: numbers.plain(function(*values), node.dtype)

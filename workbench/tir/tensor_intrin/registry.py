@@ -19,7 +19,7 @@ from ...core.node import pre_order
 from ...core.table import Table
 from .. import nodes as t
 
-_LIBRARY: Final = tuple(f"workbench.tir.tensor_intrin.{name}" for name in ("dots", "x86", "arm_cpu"))
+_LIBRARY: Final = tuple(f"workbench.tir.tensor_intrin.{name}" for name in ("dots", "x86", "arm_cpu", "transposes"))
 
 
 @dataclass(frozen=True)
