@@ -21,8 +21,8 @@ TASKS: Final = 32
 """Parts of the work that threads share out."""
 CHANNELS: Final = 64
 """Output channels that a panel of pixels is copied for at least."""
-ROWS: Final = 4
-"""Rows of a depthwise convolution NCHW that are computed at once, at most."""
+ROWS: Final = 8
+"""Vectors of sums of a depthwise convolution NCHW that are computed at once, at most."""
 COLUMNS: Final = 8
 """Columns of one NHWC that are computed at once, at most."""
 FAR: Final = 0.3
@@ -104,8 +104,9 @@ class Rows(Implementation):
         height, width = g.out_height, g.out_width
         lanes = whole_lanes(width, workload.machine.lanes) or workload.machine.lanes
         base = conv_times.depthwise(op, g, workload.machine.lanes)
+        vectors = -(-lanes // workload.machine.lanes)
         for rows in divisors(height) if width % lanes == 0 else [1]:
-            if rows <= ROWS:
+            if rows == 1 or rows * vectors <= ROWS:
                 yield {"rows": rows, "lanes": lanes}, base * (1 + 1 / rows) / (1 + 1 / ROWS)
 
     def schedule(self, schedule: Schedule, block: str, workload: Workload, config: Config) -> None:

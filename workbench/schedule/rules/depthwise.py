@@ -22,6 +22,7 @@ for n, yo, co in parallel:
 
 from __future__ import annotations
 
+from ...analysis.tree import BlockSite
 from ...tir import nodes as t
 from ..errors import require
 from ..references import BlockRV, LoopRV
@@ -31,6 +32,8 @@ from .loops import taps_of, vectors
 from .shapes import Machine, extent, iterations, of_kind, site_of
 from .tiles import output_of
 
+LINE = 64
+"""Bytes of a line of the caches: where each padded row begins one, few of the vectors that are read cross two."""
 TAPS = 25
 """Kernels with more taps are not written out."""
 
@@ -46,6 +49,10 @@ def rows(schedule: Schedule, anchor: str, machine: Machine, together: int, lanes
     _taps_inside(schedule, anchor, outer, column_outer)
     schedule.vectorize(column_inner)
     _the_rest(schedule, anchor, output, outer, machine)
+    pad = next((other for other in schedule.state.tree.leaves if _is_padding(other)), None)
+    if pad is not None:
+        per_line = LINE // pad.block.writes[0].buffer.dtype.bytes
+        schedule.storage_align(schedule.get_block(pad.name), 0, -2, per_line, 0)
 
 
 def channels(schedule: Schedule, anchor: str, machine: Machine, strip: int, columns: int, lanes: int) -> None:
@@ -105,8 +112,12 @@ def _the_rest(schedule: Schedule, anchor: str, output: BlockRV, outer: LoopRV, m
         if other.name in (anchor, output.target, f"{anchor}_init"):
             continue
         block = schedule.get_block(other.name)
-        if "pad" in str(other.block.annotations.get("tag", "")):
+        if _is_padding(other):
             schedule.compute_at(block, outer, preserve_unit_loops=True)
             vectors(schedule, schedule.get_loops(block)[-1], machine.lanes_for(other.block.writes[0].buffer))
         else:
             block_by_itself(schedule, other.name, machine)
+
+
+def _is_padding(site: BlockSite) -> bool:
+    return "pad" in str(site.block.annotations.get("tag", ""))
