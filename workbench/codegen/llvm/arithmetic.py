@@ -118,7 +118,8 @@ def min_max(self: ExpressionEmitter, least: bool, a: Value, b: Value, a_is_numbe
         # With a NaN in `a` the unordered comparison keeps `a`; the select is then a single instruction on x86.
         chosen = self.assign(_bool(a), f"fcmp {'ule' if least else 'uge'} {a.typed}, {b.text}")
         return self.assign(dtype, f"select {chosen.typed}, {a.typed}, {b.typed}")
-    return self_intrinsic(self, f"llvm.{'minimum' if least else 'maximum'}", a, b, flags="nsz ")
+    # x86 asks whether the first operand is NaN: of a reduction it is the new value, so that what is held does not wait.
+    return self_intrinsic(self, f"llvm.{'minimum' if least else 'maximum'}", b, a, flags="nsz ")
 
 
 def self_intrinsic(self: ExpressionEmitter, name: str, *arguments: Value, flags: str = "") -> Value:
