@@ -85,8 +85,8 @@ def of_network(network: str, seen: set[str], kernels: int, tiles: int) -> list[F
 
     from .subjects import subject
 
-    model, _ = subject(network).made()
-    session = wb.open(model)
+    model, inputs = subject(network).made()
+    session = wb.open(model, shape={name: value.shape for name, value in inputs.items()})
     lowered = session.step("Lower").stage.lowered
     assert lowered is not None
     functions = {call.kernel: call.relay_call.op for call in lowered.calls}  # type: ignore[attr-defined]
