@@ -283,7 +283,8 @@ def _crowded(workload: Workload, tile: Tile) -> float:
     high, wide = g.kernel
     stride = op.strides[1]
     pixels = high * (min((tile.rows - 1) * stride, tile.rows * wide) + wide) if wide > 1 else tile.rows
-    pitch = 4 * g.in_channels * (stride if wide == 1 else 1)
+    pixel = conv.apart(4 * g.in_channels) if any(op.padding) else 4 * g.in_channels
+    pitch = pixel * (stride if wide == 1 else 1)
     return crowded(workload.machine, tile, pitch, pixels, high * wide)
 
 

@@ -11,13 +11,21 @@ The output lies as NCHW, NHWC, or in blocks of channels as the weight does.
 
 from __future__ import annotations
 
+from typing import Final
+
 from ...analysis.affine import variables_of
+from ...analysis.tree import BlockSite
 from ...tir import nodes as t
 from ..errors import require
 from ..schedule import Schedule
 from .generic import block_by_itself
 from .shapes import Machine, extent, iterations, of_kind, site_of
 from .tiles import accumulate, loops_of_pictures, output_of
+
+LINE: Final = 64
+"""Bytes of a line of the caches."""
+MEETING: Final = 512
+"""Pixels that are multiples of so many bytes apart meet in few sets."""
 
 
 def packed(
@@ -62,6 +70,24 @@ def packed(
     for other in tuple(schedule.state.tree.leaves):
         if other.name not in (anchor, output.target, f"{anchor}_init"):
             block_by_itself(schedule, other.name, machine)
+        if other.name == "data_pad" and last_channel:
+            _apart(schedule, other)
+
+
+def apart(pitch: int) -> int:
+    """Bytes from one padded pixel NHWC to the next, which has so many itself.
+
+    Where many pixels would meet in few sets of the caches, there is a line more between them.
+    """
+    return pitch + LINE if pitch % MEETING == 0 else pitch
+
+
+def _apart(schedule: Schedule, pad: BlockSite) -> None:
+    buffer = pad.block.writes[0].buffer
+    channels, width = extent(pad.block.iter_vars[-1]), buffer.dtype.bytes
+    if channels is not None and apart(channels * width) != channels * width:
+        lines = LINE // width
+        schedule.storage_align(schedule.get_block(pad.name), 0, -2, 2 * lines, lines)
 
 
 def channels_last(schedule: Schedule, output: str, anchor: str, axis: int = 1) -> bool:
