@@ -40,7 +40,9 @@ Conditions = list[tuple[bool, str, str]]
 def convolution(op: Any, lanes: int, data: Expr, weight: Expr) -> Expr | Failure:
     """nn.conv2d: the output channels of each group in blocks, filled up where they are no whole blocks."""
     kernel = layouts.parse(op.kernel_layout)
-    if "I" in kernel.factors:  # in blocks of inputs as well, which no kernel reads
+    block = layouts.parse(op.data_layout).factors.get("C")
+    if kernel.factors == {"O": block, "I": block} and _type(weight).dtype.is_float:
+        # In blocks of inputs as well (OIHW16i16o), which no kernel reads.
         apart = call("layout_transform", weight, src_layout=op.kernel_layout, dst_layout="OIHW")
         return convolution(op.replace(kernel_layout="OIHW"), lanes, data, apart)
     refusal = not_packable(op, lanes, data, weight)
