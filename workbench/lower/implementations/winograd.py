@@ -43,7 +43,7 @@ class Tiles(Implementation):
         tall, wide = -(-g.out_height // size), filled_width(-(-g.out_width // size))
         elements = (size + g.kernel[0] - 1) ** 2
         rows = rows_together(machine, tall, wide, elements, channels, blocks * block)
-        every = list(channel_tiles(machine, blocks, wide, 4 * block * channels, pointwise=True))
+        every = list(channel_tiles(machine, blocks, wide, 4 * block * channels))
         best = min(tile.time for tile in every)
         cycles = conv_times.tiled(op, g, block, size)
         for tile in every:
