@@ -32,6 +32,9 @@ STAGE: Final = 10.0
 BURST: Final = 12.0
 """Cycles for each further row that is copied at once, up to `MOST`: data from beyond the caches are waited for."""
 MOST: Final = 30.0
+PAGE: Final = 4096
+ANOTHER_PAGE: Final = 1.5
+"""Cycles more of a load after one from another page: what comes next is not fetched ahead."""
 
 
 class Windows(Implementation):
@@ -69,7 +72,8 @@ class Windows(Implementation):
         copied = columns if self.apart or not row.pooled_last else width
         taps = row.taps[-1] if self.apart else prod(row.taps)
         load = LOAD if row.stride == 1 or not row.pooled_last else STRIDED
-        cycles = width / lanes * taps * (load + row.step)
+        far = ANOTHER_PAGE if row.pages and not self.apart else 0.0
+        cycles = width / lanes * taps * (load + row.step + far)
         if self.apart:
             below = prod(row.taps[:-1])
             cycles += -(-copied // lanes) * below * (LOAD + row.step) + STAGE
@@ -122,6 +126,8 @@ class _Row:
     padded: bool
     streams: bool
     """Whether data come from beyond the caches."""
+    pages: bool
+    """Whether neighbours of a window are a page or more apart: channels come last, and there are many."""
     step: float
     """Cycles that a vector of taps costs beside its load."""
 
@@ -140,5 +146,6 @@ class _Row:
             shape[axes[0]], several, prod(shape[:first]), prod(shape[first:]), prod(data[first:]), chosen, size,
             strides[-1], dilation[-1], strides[0], (size[0] - 1) * dilation[0] + 1, pooled_last, any(pads),
             prod(data) * kind.dtype.bytes > workload.machine.second,
+            not pooled_last and shape[-1] * kind.dtype.bytes >= PAGE,
             MAX if kind.dtype.is_float and not op.average else 0.5,
         )  # fmt: skip

@@ -30,18 +30,13 @@ class Tiles(Implementation):
     def costs(self, workload: Workload) -> Iterator[tuple[Config, float]]:
         of, machine = _extents(workload), workload.machine
         columns = -(-of.columns // of.block) * of.block if of.block else of.columns
-        lanes = of.block or min(machine.lanes, largest_power(columns))
+        lanes = of.block or min(machine.lanes, columns)  # a row shorter than a vector is one: nothing asks for its end
         best = of.batch * of.rows * of.columns * of.inner / (2 * min(lanes, machine.lanes)) / SHARE
         for tile in product_tiles(machine, of.rows, columns, lanes, of.inner):
             yield {"vectors": tile.vectors, "rows": tile.rows, "lanes": lanes}, best * tile.time
 
     def schedule(self, schedule: Schedule, block: str, workload: Workload, config: Config) -> None:
         matmul.product(schedule, block, workload.machine, config["vectors"], config["rows"], config["lanes"])
-
-
-def largest_power(number: int) -> int:
-    """The largest power of two that is at most `number`."""
-    return 1 << (max(number, 1).bit_length() - 1)
 
 
 def _extents(workload: Workload) -> Any:
