@@ -2,8 +2,8 @@
 
     python -m benchmarks.forms [--network resnet50|mobilenetv2] [--rounds N] [LAYER...]
 
-Of each layer the least time of each form on one thread, timed in turn, over that of the fastest form; then the geometric
-means and the worst.  Who writes a layer in another form should not pay for it.
+Of each layer the least time of each form on one thread, timed in turn, over that of the fastest form; then the
+geometric means and the worst.  Who writes a layer in another form should not pay for it.
 """
 
 from __future__ import annotations
@@ -110,7 +110,8 @@ def main() -> int:
         best = min(found.values())
         for form, taken in found.items():
             ratios.setdefault(form, []).append((taken / best, name))
-        print(f"{name:<40}{best:>8.3f} ms  " + "  ".join(f"{form} {taken / best:.2f}" for form, taken in found.items()), flush=True)
+        told = "  ".join(f"{form} {taken / best:.2f}" for form, taken in found.items())
+        print(f"{name:<40}{best:>8.3f} ms  {told}", flush=True)
     for form, some in ratios.items():
         worst = max(some)
         print(f"{form}: geometric mean {mean([ratio for ratio, _ in some]):.2f}, worst {worst[0]:.2f} ({worst[1]})")

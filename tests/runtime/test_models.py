@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pytest
 
+import workbench as wb
 from tests.codegen.support import build, function
+from workbench import relay
 from workbench.contrib import graph_executor
 from workbench.core.dtype import DataType
 from workbench.core.errors import WorkbenchError
@@ -218,3 +222,38 @@ def test_compiling_and_dropping_does_not_leak() -> None:
     cycle(60)
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     assert grown < 20_000, f"{grown} KiB for 60 cycles"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        np.arange(6, dtype=np.float32).reshape(2, 3),
+        np.arange(6, dtype=">f4").reshape(2, 3),
+        np.arange(6, dtype=np.float32).reshape(3, 2).T[::-1].copy(order="F"),
+        np.arange(12, dtype=np.float32).reshape(2, 6)[:, ::2],
+        np.frombuffer(np.arange(6, dtype=np.float32).tobytes(), np.float32).reshape(2, 3),
+        np.frombuffer(b"\0" + np.arange(6, dtype=np.float32).tobytes(), np.float32, offset=1).reshape(2, 3),
+        np.arange(6, dtype=np.int8).reshape(2, 3),
+        [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]],
+    ],
+    ids=["as expected", "swapped", "turned", "strided", "read only", "unaligned", "another dtype", "lists"],
+)
+def test_inputs_that_the_entry_takes_as_they_are_and_others_give_the_same(given: Any) -> None:
+    x = relay.var("x", shape=(2, 3))
+    model = wb.open(relay.Function([x], relay.add(x, x))).build()
+    expected = 2 * np.asarray(given).astype(np.float32)
+    for found in (model.run({"x": given}), model.run(x=given), model.run(MappingProxyType({"x": given}))):
+        np.testing.assert_array_equal(found["output_0"], expected)
+
+
+def test_what_a_person_wrote_is_run_over_zeros() -> None:
+    """It may leave parts of an output as they were: nothing that memory held before is to be read there."""
+    x = relay.var("x", shape=(4096,))
+    session = wb.open(relay.Function([x], relay.nn.relu(x)))
+    assert session.build().fills_outputs
+    (name,) = session.kernels
+    half = session.tir[name].script().replace("T.serial(256)", "T.serial(128)")
+    edited = session.edit(tir={name: half})
+    assert not edited.build().fills_outputs
+    found = edited.run({"x": np.ones(4096, np.float32)})["output_0"]
+    assert found[:2048].all() and not found[2048:].any()

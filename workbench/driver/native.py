@@ -8,6 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..codegen.backend import backend_of
+from ..codegen.llvm.unsafe_calls import is_unsafe
 from ..core.arguments import by_name
 from ..core.dtype import DataType
 from ..core.errors import WorkbenchError
@@ -20,6 +21,7 @@ from ..runtime.model import CompiledModel, KernelCall, TensorSpec, conform, outp
 from ..runtime.module import Module
 from ..runtime.ndarray import numpy_of
 from ..target.target import Target
+from ..tir.by_hand import is_by_hand
 from ..tir.nodes import Buffer, PrimFunc
 from .given_inputs import require_names
 from .history import Stage
@@ -68,6 +70,8 @@ def compiled_model(module: IRModule, lowered: Lowered, target: Target) -> Compil
             )
             for call in lowered.calls
         ),
+        # What a person wrote, or made by steps that were not vouched for, may leave some of them as they were.
+        fills_outputs=not (is_unsafe(module) or any(map(is_by_hand, module.functions.values()))),
     )
 
 

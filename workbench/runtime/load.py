@@ -79,6 +79,7 @@ def _model(record: dict[str, Any], module: Module, path: Path) -> CompiledModel:
         ),
         entry=described["entry"],
         guards=tuple(Guard.from_text(item) for item in described.get("guards", ())),
+        fills_outputs=bool(described.get("fills_outputs", False)),
     )
 
 

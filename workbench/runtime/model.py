@@ -81,6 +81,8 @@ class CompiledModel:
     entry: str = "main"
     guards: tuple[Guard, ...] = ()
     """Values of inputs that the code was specialised for; checked at each run."""
+    fills_outputs: bool = False
+    """Whether each run is known to write all of the outputs: nothing else that memory held before can be read then."""
 
     @property
     def output_values(self) -> tuple[str, ...]:
@@ -139,6 +141,10 @@ class CompiledModel:
 
     def run(self, inputs: Mapping[str, Any] | None = None, **named: Any) -> dict[str, np.ndarray]:
         """Run on arrays by input name; outputs by name, in memory of their own."""
+        if type(inputs) is dict and not named:
+            plain = self._as_expected(inputs)
+            if plain is not None:
+                return dict(zip(self._output_names, self._called(plain, plain), strict=True))
         given = {**by_name(inputs, "run(inputs)", "E-RUN-INPUT", '{"x": array, ...}'), **named}
         self._check_names(given)
         outputs = self.run_arrays([given[spec.name] for spec in self.inputs])
@@ -147,12 +153,48 @@ class CompiledModel:
     def run_arrays(self, arrays: Sequence[Any]) -> list[np.ndarray]:
         """Outputs in order, from inputs in order."""
         given = [conform(spec, array) for spec, array in zip(self.inputs, arrays, strict=True)]
+        return self._called(given, [as_argument(array) for array in given])
+
+    def _called(self, given: Sequence[np.ndarray], arguments: Sequence[Any]) -> list[np.ndarray]:
+        """New outputs, filled by the entry from conforming inputs and what stands for them as its arguments."""
         self.check_guards(given)
-        arguments = [as_argument(array) for array in given]
-        outputs = [np.zeros(spec.concrete_shape, spec.dtype.to_numpy()) for spec in self.outputs]
+        new = np.empty if self.fills_outputs else np.zeros
+        outputs = [new(shape, dtype) for shape, dtype in self._output_kinds]
         limit_run()
-        self.module.get_function(self.entry)(*arguments, *self._constant_arguments, *map(as_argument, outputs))
+        self._entry(*arguments, *self._constant_arguments, *map(as_argument, outputs))
         return outputs
+
+    def _as_expected(self, inputs: dict[Any, Any]) -> list[np.ndarray] | None:
+        """The inputs in order if the entry can take each as it is, else None: a look at each, without questions."""
+        if len(inputs) != len(self._input_kinds):
+            return None
+        found: list[np.ndarray] = []
+        for name, shape, dtype in self._input_kinds:
+            value = inputs.get(name)
+            if type(value) is not np.ndarray or value.shape != shape or value.dtype is not dtype:
+                return None
+            if not value.flags.carray:  # compact, aligned, writable
+                return None
+            found.append(value)
+        return found
+
+    @cached_property
+    def _input_kinds(self) -> tuple[tuple[str, tuple[int | str, ...], np.dtype | None], ...]:
+        """Name, shape and dtype of each input; no dtype where arrays of it are wrapped for the entry."""
+        kinds = ((spec, spec.dtype.to_numpy()) for spec in self.inputs)
+        return tuple((spec.name, spec.shape, kind if _is_taken(kind) else None) for spec, kind in kinds)
+
+    @cached_property
+    def _output_kinds(self) -> tuple[tuple[tuple[int, ...], np.dtype], ...]:
+        return tuple((spec.concrete_shape, spec.dtype.to_numpy()) for spec in self.outputs)
+
+    @cached_property
+    def _output_names(self) -> tuple[str, ...]:
+        return tuple(spec.name for spec in self.outputs)
+
+    @cached_property
+    def _entry(self) -> Any:
+        return self.module.get_function(self.entry)
 
     def check_guards(self, arrays: Sequence[np.ndarray]) -> None:
         """Refuse inputs (in order) that differ from what the code was specialised for."""
@@ -193,6 +235,7 @@ class CompiledModel:
             "constants": [spec.as_json() for spec, _ in self.constants],
             "temporaries": [spec.as_json() for spec in self.temporaries],
             "guards": [guard.text() for guard in self.guards],
+            "fills_outputs": self.fills_outputs,
             "calls": [
                 [call.kernel, call.label, list(call.arguments), list(map(list, call.shapes))] for call in self.calls
             ],
@@ -275,6 +318,9 @@ def _read_only(array: np.ndarray) -> np.ndarray:
 
 def as_argument(array: np.ndarray) -> Any:
     """An array in the form that packed functions take fastest; read-only and small-float arrays are wrapped."""
-    if array.flags.writeable and array.dtype.kind in "iuf" and array.dtype.isbuiltin == 1:
-        return array
-    return tensor_of(array)
+    return array if array.flags.writeable and _is_taken(array.dtype) else tensor_of(array)
+
+
+def _is_taken(dtype: np.dtype) -> bool:
+    """Whether packed functions take arrays of a dtype as they are."""
+    return dtype.kind in "iuf" and dtype.isbuiltin == 1
