@@ -19,6 +19,7 @@ from ...arith.simplify import Simplifier
 from ...core import origin
 from ...core.errors import WorkbenchError
 from ...core.node import FrozenMap, pre_order, rewrite, traced_nodes
+from ...core.per_node import per_node
 from ...core.transform import function_pass
 from .. import nodes as t
 from ..build import seq
@@ -243,6 +244,12 @@ def written_names(func: t.PrimFunc, mod: Any = None) -> tuple[str, ...]:
     return tuple(param.name for param in func.params if isinstance(param, t.Buffer) and id(param) in found)
 
 
+@per_node
+def _written_alone(callee: t.PrimFunc) -> tuple[str, ...]:
+    """The same of a function whose own calls are not followed; an entry asks at each of its calls."""
+    return written_names(callee)
+
+
 def _read_arguments(call: n.Call, mod: Any) -> list[n.PrimExpr]:
     """The arguments of a call_tir that the callee, if it is known, only reads."""
     name = call.args[0]
@@ -250,7 +257,7 @@ def _read_arguments(call: n.Call, mod: Any) -> list[n.PrimExpr]:
     if not isinstance(callee, t.PrimFunc):
         return []
     written = callee.attrs.get("written") if "signature" in callee.attrs else None
-    names = set(written_names(callee) if written is None else written)
+    names = set(_written_alone(callee) if written is None else written)
     return [item for item, param in zip(call.args[1:], callee.params, strict=False) if param.name not in names]
 
 
