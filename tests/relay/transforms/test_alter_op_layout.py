@@ -34,7 +34,7 @@ def conv(x: Any, channels: int, filters: int, kernel: int = 1, **attributes: Any
 
 
 def strided() -> Any:
-    """One tap with a step: what is read of a row is brought side by side, which takes no more than a move."""
+    """One tap with a step: what is read of a row would be brought side by side, which takes longer than a move."""
     x = relay.var("x", shape=(1, 64, 32, 32))
     return relay.Function([x], relay.nn.global_avg_pool2d(conv(conv(x, 64, 256, strides=2), 256, 64, strides=2)))
 
@@ -91,7 +91,8 @@ def at_level_3(module: IRModule) -> IRModule:
 
 
 def test_below_level_3_nothing_goes_by_tiles() -> None:
-    before = transform.InferType()(IRModule.from_expr(by_tiles()))
+    x = relay.var("x", shape=(1, 128, 28, 28))
+    before = transform.InferType()(IRModule.from_expr(relay.Function([x], conv(conv(x, 128, 128, 3), 128, 128, 3))))
     for after in (AlterOpLayout(lanes=16)(before), at_level_3_without_tiles(before)):
         assert after is before, "directly, it takes as long over both"
     assert at_level_3(before) is not before
@@ -122,8 +123,8 @@ def test_convolutions_of_bytes_lie_channels_last_where_the_target_multiplies_byt
     np.testing.assert_array_equal(np.asarray(interpret(after["main"], x)), np.asarray(interpret(before["main"], x)))
 
 
-CHANGED = (by_tiles, skip_connection, depthwise)
-KEPT = (pointwise, broken_groups, few_channels, between, strided)
+CHANGED = (by_tiles, skip_connection, depthwise, strided)
+KEPT = (pointwise, broken_groups, few_channels, between)
 
 
 @pytest.mark.parametrize("made", (*CHANGED, *KEPT))

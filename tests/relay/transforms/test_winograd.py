@@ -70,9 +70,9 @@ def test_where_it_is_not_wanted(level: int, options: dict[str, Any]) -> None:
 def test_a_session_hears_the_switch() -> None:
     call = conv()
     session = wb.open(IRModule.from_expr(relay.Function([call.args[0]], call)), target="llvm -mcpu=x86-64-v3")
-    assert "winograd" in session.kernels[0]
+    assert any("winograd" in name for name in session.kernels)
     without = session.rerun(replace={"PackWeights": transform.PackWeights(winograd=False)})
-    assert "winograd" not in without.kernels[0]
+    assert not any("winograd" in name for name in without.kernels)
 
 
 REFUSALS: dict[str, tuple[Any, str]] = {

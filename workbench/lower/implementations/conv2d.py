@@ -43,11 +43,11 @@ class Blocks(Implementation):
         inner = g.in_channels // op.groups
         alone = is_depthwise(workload)
         width = filled_width(g.out_width)
-        pointwise = op.data_layout[-1] not in "Cc" and g.kernel == (1, 1)
+        scattered = op.data_layout[-1] not in "Cc" and g.kernel == (1, 1)
         panel = 4 * block * inner * g.kernel[0] * g.kernel[1]
         vector = vector_of(workload)
         blocks = 1 if alone else _blocks_of_a_group(op, g, block)
-        every = list(channel_tiles(workload.machine, blocks, width, panel, pointwise, -(-block // vector)))
+        every = list(channel_tiles(workload.machine, blocks, width, panel, scattered, -(-block // vector)))
         if op.data_layout[-1] == "C" and not alone:
             every = [tile._replace(time=_crowded(workload, tile)) for tile in every]
         base = (conv_times.depthwise if alone else conv_times.blocks)(op, g, min(block, vector))

@@ -36,7 +36,7 @@ class ByteBlocks(Implementation):
         block, width = layouts.parse(op.kernel_layout).factors["O"], filled_width(g.out_width)
         panel = block * g.in_channels * g.kernel[0] * g.kernel[1]
         pointwise = op.data_layout == "NHWC" and g.kernel == (1, 1)
-        every = list(channel_tiles(machine, -(-g.out_channels // block), width, panel, pointwise))
+        every = list(channel_tiles(machine, -(-g.out_channels // block), width, panel, pointwise, ahead=not pointwise))
         best = min(tile.time for tile in every)
         cycles = conv_times.of_bytes(op, g, block)
         for tile in every:

@@ -58,7 +58,7 @@ def tile_time(machine: Machine, vectors: int, rows: int, used: int, scattered: b
     - the loads, nearly two in a cycle: `vectors` of the one operand and `rows` numbers of the other for their product;
     - the vectors that come from beyond the first cache, 48 bytes a cycle: each is `used` so many times before it has to
       come again (0: it stays);
-    - where the numbers of a step lie a page or so away from those of the last (`scattered`): eight cycles a step.
+    - where the numbers of a step lie a page or so away from those of the last (`scattered`): four cycles a step.
 
     What is not slowest still counts a little: loads and multiply-adds do not always meet.  Measured on the 77 distinct
     convolutions of five networks, vectors of 512 bits.
@@ -66,25 +66,31 @@ def tile_time(machine: Machine, vectors: int, rows: int, used: int, scattered: b
     together = vectors * rows
     loads = LOADS * (vectors + rows) / together
     stream = machine.lanes / 6 / used if used else 0.0
-    apart = 16 / together if scattered else 0.0
+    apart = 8 / together if scattered else 0.0
     return max(1.0, IN_FLIGHT / together, loads, stream, apart) + 0.1 * (loads + stream + apart)
 
 
 def channel_tiles(
-    machine: Machine, blocks: int, width: int, panel: int = 0, pointwise: bool = False, wide: int = 1
+    machine: Machine,
+    blocks: int,
+    width: int,
+    panel: int = 0,
+    scattered: bool = False,
+    wide: int = 1,
+    ahead: bool = True,
 ) -> Iterator[Tile]:
-    """Tiles of blocks of channels times columns that divide both: one block of one column where nothing else fits.
+    """Tiles of blocks of channels times columns that divide both: one block of one column where nothing fits.
 
-    `panel`: bytes of the weights of one block of channels, read once in each tile.  `pointwise`: one tap a channel,
-    so that each step reads of another picture.  `wide`: vectors of a block.
+    `panel`: bytes of the weights of one block of channels, read once in each tile.  `scattered`: one tap a channel of
+    pictures apart, so that each step reads of another one.  `wide`: vectors of a block.  `ahead`: see `in_registers`.
     """
     found = False
     dividing = [columns for columns in range(1, min(width, machine.registers) + 1) if width % columns == 0]
     for vectors in (count for count in range(1, min(blocks, MOST_BLOCKS) + 1) if blocks % count == 0):
         for columns in dividing:
-            if in_registers(machine, vectors * wide, columns, ahead=not pointwise):
+            if in_registers(machine, vectors * wide, columns, ahead):
                 used = columns if 2 * vectors * panel > machine.nearest else 0
-                yield Tile(tile_time(machine, vectors * wide, columns, used, pointwise), vectors, columns)
+                yield Tile(tile_time(machine, vectors * wide, columns, used, scattered), vectors, columns)
                 found = True
     if not found:
         yield Tile(float(IN_FLIGHT), 1, 1)

@@ -28,7 +28,7 @@ from .convert_layout import Converter, Wishes
 from .fold_constant import constant_call
 from .rules import apply_rules
 
-MOVED: Final = 8.0
+MOVED: Final = 16.0
 """Bytes that a cycle moves from one layout to another."""
 GAIN: Final = 0.97
 """What must be left of the time for a change of all layouts."""
