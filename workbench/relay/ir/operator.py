@@ -163,6 +163,16 @@ class Operator(Node):
 
     __hash__ = object.__hash__
 
+    def keys(self) -> tuple[str, ...]:
+        """The names of the attributes: with `[]`, what ``dict(call.attrs)`` asks for."""
+        return type(self).field_names
+
+    def __getitem__(self, name: str) -> Any:
+        """An attribute by name.  Raises KeyError for an unknown one."""
+        if name not in type(self).field_names:
+            raise KeyError(name)
+        return getattr(self, name)
+
     def infer(self, *types: Any) -> Type:
         """The result's type from the operands' types.  Raises `WorkbenchError` when they do not fit."""
         raise NotImplementedError(self.name)

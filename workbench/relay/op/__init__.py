@@ -19,6 +19,7 @@ from ...core.late_names import late_names, names_of
 _NAMES = names_of(
     {
         "workbench.topi.calls": "call",
+        ".altering": "register_alter_op_layout",
         ".build": "binary builder get unary",
         ".strategy": "OpImplementation OpStrategy register_broadcast_schedule register_compute "
         "register_injective_schedule register_reduce_schedule register_schedule register_strategy",

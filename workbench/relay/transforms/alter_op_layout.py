@@ -7,6 +7,8 @@ Two graphs are compared: the one as it is, and the one whose convolutions run ov
 layouts that this needs (`ConvertLayout`).  The time of a convolution is that of its multiply-adds at the share of the
 machine's peak that its kernel reaches, or by Winograd's tiles where these are faster (`topi.conv_times`); the time of
 a move is that of its bytes.  Constants are moved at once: Winograd's tiles are for these only.
+
+Layout rules of users (`relay.op.register_alter_op_layout`) go first; where there is one for convolutions, it decides.
 """
 
 from __future__ import annotations
@@ -24,9 +26,11 @@ from ...topi import conv_times
 from ..ir import expr as e
 from ..ir.operator import Operator
 from ..ir.types import TensorType
+from ..op.altering import ALTERINGS
 from .convert_layout import Converter, Wishes
 from .fold_constant import constant_call
 from .rules import apply_rules
+from .users_layouts import by_users
 
 MOVED: Final = 16.0
 """Bytes that a cycle moves from one layout to another."""
@@ -44,6 +48,9 @@ def AlterOpLayout(
     """
     if func.is_primitive:
         return func
+    func = by_users(func)
+    if "nn.conv2d" in ALTERINGS:
+        return apply_rules(func, (constant_call,), mod)
     tiles = winograd and ctx.opt_level >= 3
     target = Target.current(allow_none=True) or Target("llvm")
     model = _Model(lanes or target.lanes, tiles, target.dot_dtypes if lanes in (0, target.lanes) else None)

@@ -55,6 +55,8 @@ class Wishes:
 
     by_name: Mapping[str, tuple[str, ...]]
     everywhere: str = ""
+    by_call: Mapping[int, tuple[str, ...]] = field(default_factory=dict[int, tuple[str, ...]])
+    """Of single calls, by identity: these go before the others."""
 
     @staticmethod
     def of(given: Any) -> Wishes:
@@ -89,8 +91,10 @@ class Wishes:
                 parse(text)
         return texts if texts and texts[0] != "default" else ()
 
-    def for_operator(self, op: Operator) -> tuple[str, ...]:
-        """The layouts wished for an operator; none if there is no wish."""
+    def of_call(self, call: e.Call, op: Operator) -> tuple[str, ...]:
+        """The layouts wished for a call of an operator; none if there is no wish."""
+        if id(call) in self.by_call:
+            return self.by_call[id(call)]
         if op.name in self.by_name or not self.everywhere:
             return self.by_name.get(op.name, ())
         name = layout_attribute(type(op))
@@ -159,14 +163,14 @@ class Converter:
 
     def _arrangement(self, call: e.Call, op: Operator) -> Arrangement | None:
         operands = tuple(self._placed(argument) for argument in call.args)
-        wish = self.wishes.for_operator(op)
+        wish = self.wishes.of_call(call, op)
         if not wish and all(placed is None for placed in operands):
             return None
         types = tuple(argument.checked_type for argument in call.args)
         try:
             return op.arrange(operands, types, wish)
         except WorkbenchError:
-            if op.name in self.wishes.by_name:
+            if op.name in self.wishes.by_name or id(call) in self.wishes.by_call:
                 raise
             return op.arrange(operands, types)
 
