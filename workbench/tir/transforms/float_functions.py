@@ -41,6 +41,9 @@ _WHOLE, _WHOLE_BITS = 12582912.0, 0x4B400000
 of the sum count up.  A conversion to int32 would have to look for what has no room there."""
 
 
+INFINITY: Final = math.inf
+
+
 def polynomial(coefficients: tuple[float, ...], x: n.PrimExpr) -> n.PrimExpr:
     """Horner's scheme."""
     total = const(coefficients[-1], x.dtype)
@@ -104,10 +107,12 @@ class Lets:
         return body
 
 
-def _exp(x: n.PrimExpr, let: Lets, scaled: Scale) -> n.PrimExpr:
+def _exp(x: n.PrimExpr, let: Lets, scaled: Scale, least: float = -INFINITY, most: float = INFINITY) -> n.PrimExpr:
+    """e to the x, for x from `least` to `most`."""
     dtype = x.dtype
     # Beyond these the result is 0 or infinity; Min and Max keep NaN.
-    x = let("x", n.Max(n.Min(x, const(89.0, dtype)), const(-104.0, dtype)))
+    x = n.Min(x, const(89.0, dtype)) if most > 89 else x
+    x = let("x", n.Max(x, const(-104.0, dtype)) if least < -104 else x)
     steps, count = whole(n.Mul(x, const(1 / math.log(2), dtype)), let)
     high = n.Sub(x, n.Mul(steps, const(_LOG2_HIGH, dtype)))
     r = let("r", n.Sub(high, n.Mul(steps, const(_LOG2_LOW, dtype))))
@@ -125,7 +130,7 @@ def sigmoid(x: n.PrimExpr, scaled: Scale = by_bits) -> n.PrimExpr:
     """1 / (1 + exp(-x)), as z / (1 + z) with z = exp(x) below zero, so that small results keep their digits."""
     let = Lets()
     x = let("v", x)
-    z = let("z", _exp(n.Mul(n.Call(x.dtype, "abs", (x,)), const(-1.0, x.dtype)), let, scaled))
+    z = let("z", _exp(n.Mul(n.Call(x.dtype, "abs", (x,)), const(-1.0, x.dtype)), let, scaled, most=0))
     one = const(1.0, x.dtype)
     above = n.Select(n.LT(x, const(0.0, x.dtype)), z, one)
     return let.around(n.Div(above, n.Add(one, z)))
@@ -139,7 +144,7 @@ def tanh(x: n.PrimExpr, scaled: Scale = by_bits) -> n.PrimExpr:
     size = let("a", n.Call(dtype, "abs", (x,)))
     s = let("s", n.Mul(x, x))
     near = n.Add(x, n.Mul(n.Mul(x, s), polynomial(_TANH, s)))
-    power = _exp(n.Mul(n.Min(size, const(20.0, dtype)), const(2.0, dtype)), let, scaled)
+    power = _exp(n.Mul(n.Min(size, const(20.0, dtype)), const(2.0, dtype)), let, scaled, 0, 40)
     far = n.Sub(const(1.0, dtype), n.Div(const(2.0, dtype), n.Add(power, const(1.0, dtype))))
     chosen = n.Select(n.LT(size, const(0.625, dtype)), near, far)
     return let.around(n.Call(dtype, "copysign", (chosen, x)))  # also for -0.0
@@ -153,7 +158,7 @@ def erf(x: n.PrimExpr, scaled: Scale = by_bits) -> n.PrimExpr:
     size = let("a", n.Min(n.Call(dtype, "abs", (x,)), const(4.0, dtype)))
     s = let("s", n.Mul(x, x))
     near = n.Add(x, n.Mul(x, polynomial(_ERF_SMALL, s)))
-    power = _exp(n.Mul(size, polynomial(_ERF_LARGE, size)), let, scaled)
+    power = _exp(n.Mul(size, polynomial(_ERF_LARGE, size)), let, scaled, -20, 0)
     beyond = n.GE(size, const(3.93, dtype))
     far = n.Select(beyond, const(1.0, dtype), n.Sub(const(1.0, dtype), power))
     chosen = n.Select(n.LT(size, const(0.9375, dtype)), near, far)
