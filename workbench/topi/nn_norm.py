@@ -377,6 +377,14 @@ class L2Normalize(Operator):
         return 3 * data.size
 
 
+def _power(base: Any, exponent: float) -> Any:
+    """base ** exponent; by square roots where they give it, which are instructions (networks have 0.75)."""
+    if exponent not in (0.25, 0.5, 0.75, 1.0):
+        return te.power(base, build.const(exponent, base.dtype))
+    root = te.sqrt(base)
+    return {0.25: te.sqrt(root), 0.5: root, 0.75: root * te.sqrt(root), 1.0: base}[exponent]
+
+
 @operator("nn.lrn")
 class LocalResponseNorm(Operator):
     """data / (bias + alpha/size * sum of squares over a window of `size` along `axis`) ** beta."""
@@ -393,6 +401,9 @@ class LocalResponseNorm(Operator):
     examples = (
         example(floats(1, 7, 2, 2), size=3, alpha=0.5, bias=1.0),
         example(floats(2, 4), size=4, alpha=0.1),
+        example(floats(1, 5, 3), size=3, alpha=0.5, beta=0.5),
+        example(floats(1, 5, 3), size=3, alpha=0.5, beta=0.6),
+        example(floats(1, 5, 3), size=3, alpha=0.5, beta=1.0),
         bad(floats(2), error="outside"),
     )
 
@@ -432,7 +443,7 @@ class LocalResponseNorm(Operator):
 
         def element(*i: Any) -> Any:
             base = total(*i) * build.const(self.alpha / self.size, data.dtype) + build.const(self.bias, data.dtype)
-            return data(*i) / te.power(base, build.const(self.beta, data.dtype))
+            return data(*i) / _power(base, self.beta)
 
         return te.compute(data.shape, element, name="lrn", tag="injective")
 
