@@ -48,7 +48,7 @@ def row(harness: Harness, layer: str) -> Locator:
 
 def test_what_is_selected_is_named_when_another_kernel_is_shown(harness: Harness) -> None:
     """Nothing was named, over rows of "no line"."""
-    session = wb.open(three_convolutions())
+    session = wb.open(three_convolutions()).without("AlterOpLayout")
     harness.show(Workbench(session, at="A=fused.graph&B=asm.text&in=A"))
     page = harness.page
     expect(page.locator(".wb-text-row").first).to_be_visible(timeout=30_000)
@@ -71,7 +71,7 @@ def test_what_is_selected_is_named_when_another_kernel_is_shown(harness: Harness
 
 def test_rows_of_layers_behind_a_step_that_failed_say_so(harness: Harness) -> None:
     """They waited for ever, and so did what was clicked in the graph."""
-    first = Workbench(wb.open(three_convolutions()))
+    first = Workbench(wb.open(three_convolutions()).without("AlterOpLayout"))
     last = [step for step in ask(first, "pipeline.open")["steps"] if step["kind"] == "tir"][-1]["id"]
     kernel = next(iter(first.session.kernels))
     text = ask(first, "pipeline.source", step=last, function=kernel)["text"]
@@ -93,7 +93,7 @@ def inspected(harness: Harness) -> list[str]:
 
 def test_forms_beside_a_line_are_of_its_own_operators(harness: Harness) -> None:
     """Under the hottest line of a kernel stood the operators of a box that was clicked before, in another kernel."""
-    session = wb.open(three_convolutions())
+    session = wb.open(three_convolutions()).without("AlterOpLayout")
     harness.show(Workbench(session, at="A=fused.graph&B=asm.text&in=A"))
     page = harness.page
     pane = page.get_by_role("region", name="pane B")
@@ -116,7 +116,7 @@ def test_forms_beside_a_line_are_of_its_own_operators(harness: Harness) -> None:
 
 def test_where_a_line_comes_from_is_not_told_beside_what_was_clicked_after_it(harness: Harness) -> None:
     """The answer for the line came later, and was shown."""
-    harness.show(Workbench(wb.open(three_convolutions()), at="A=fused.graph&B=asm.text&in=A"))
+    harness.show(Workbench(wb.open(three_convolutions()).without("AlterOpLayout"), at="A=fused.graph&B=asm.text&in=A"))
     page = harness.page
     lines = page.get_by_role("region", name="pane B").locator(".wb-text-row")
     expect(lines.first).to_be_visible(timeout=30_000)
@@ -137,7 +137,7 @@ def test_where_a_line_comes_from_is_not_told_beside_what_was_clicked_after_it(ha
 def test_an_answer_that_takes_long_to_unpack_is_not_shown_over_a_later_one(
     harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    harness.show(Workbench(wb.open(three_convolutions()), at="A=tir.text&B=asm.text&in=A"))
+    harness.show(Workbench(wb.open(three_convolutions()).without("AlterOpLayout"), at="A=tir.text&B=asm.text&in=A"))
     page = harness.page
     lines = page.get_by_role("region", name="pane A").locator(".wb-text-row", has_text="for ")
     expect(lines.nth(1)).to_be_visible(timeout=30_000)

@@ -14,7 +14,7 @@ from workbench.ui.workbench import Workbench
 
 def test_of_a_selection_in_several_kernels_each_can_be_looked_at(harness: Harness) -> None:
     """The lines of the first kernel were counted, and nothing told of the others."""
-    session = wb.open(two_convolutions())
+    session = wb.open(two_convolutions()).without("AlterOpLayout")
     kernels = len(session.kernels)
     harness.show(Workbench(session, at="A=fused.graph&B=schedule.text&in=A&select=0-9"))
     page = harness.page
@@ -41,7 +41,7 @@ def test_of_a_selection_in_several_kernels_each_can_be_looked_at(harness: Harnes
 
 def test_assembly_begins_where_most_is_done(harness: Harness) -> None:
     """It began with the wrapper that checks arguments, and so did what was selected."""
-    session = wb.open(two_convolutions())
+    session = wb.open(two_convolutions()).without("AlterOpLayout")
     harness.show(Workbench(session, at="A=asm.text&B=llvm.text&in=A"))
     page = harness.page
     wrapper = re.compile("wb_enter|ModuleID")
