@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
 from tests.codegen.support import artefact, build
 from tests.codegen.test_statements import at_page_end
+from tests.nightly import some
 
 TARGETS = ("llvm", "llvm -mcpu=x86-64-v2")
+DTYPES = ("int8", "uint16", "int64", "float16", "float64")
 LANES = (3, 5, 6, 7, 9, 13, 15, 28)
 
 
@@ -21,9 +25,7 @@ def doubled(lanes: int, dtype: str, stride: int = 1) -> str:
     """
 
 
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("stride", [1, 2, 3])
-@pytest.mark.parametrize("lanes", LANES)
+@pytest.mark.parametrize(("lanes", "stride", "target"), some(product(LANES, [1, 2, 3], TARGETS), 3))
 def test_nothing_beyond_is_touched(lanes: int, stride: int, target: str) -> None:
     a, b = at_page_end((lanes - 1) * stride + 1), at_page_end(lanes)
     a[:] = np.arange(a.size)
@@ -31,8 +33,7 @@ def test_nothing_beyond_is_touched(lanes: int, stride: int, target: str) -> None
     np.testing.assert_array_equal(b, 2 * a[::stride])
 
 
-@pytest.mark.parametrize("dtype", ["int8", "uint16", "int64", "float16", "float64"])
-@pytest.mark.parametrize("lanes", LANES)
+@pytest.mark.parametrize(("lanes", "dtype"), some(product(LANES, DTYPES), 3))
 def test_elements_of_any_width(lanes: int, dtype: str) -> None:
     a, b = np.arange(lanes).astype(dtype), np.zeros(lanes + 1, dtype)
     build(doubled(lanes, dtype))(a, b[:lanes])

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
 import workbench as wb
+from tests.nightly import some
 from workbench.analysis.operations import flops
 from workbench.core.dtype import DataType
 from workbench.core.errors import WorkbenchError
@@ -43,9 +46,12 @@ def operands(rows: int, columns: int, dtype: str) -> tuple[np.ndarray, np.ndarra
     return drawn.astype(dtype), np.zeros((2, 2 * rows, 3 * columns), dtype)
 
 
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(("rows", "columns"), [(16, 16), (8, 16), (7, 8), (16, 7), (14, 12), (2, 4), (4, 2)])
+SIDES = [(16, 16), (8, 16), (7, 8), (16, 7), (14, 12), (2, 4), (4, 2)]
+
+
+@pytest.mark.parametrize(("rows", "columns", "dtype", "target"), some(
+    ((*sides, dtype, target) for dtype in DTYPES for sides in SIDES for target in TARGETS), 5
+))  # fmt: skip
 def test_tiles_change_rows_and_columns(rows: int, columns: int, dtype: str, target: str) -> None:
     schedule = moved(rows, columns, dtype)
     a, b = operands(rows, columns, dtype)
@@ -53,8 +59,7 @@ def test_tiles_change_rows_and_columns(rows: int, columns: int, dtype: str, targ
     np.testing.assert_array_equal(b, a.transpose(1, 2, 0))
 
 
-@pytest.mark.parametrize("rows", range(2, MOST + 1, 3))
-@pytest.mark.parametrize("columns", range(2, MOST + 1, 2))
+@pytest.mark.parametrize(("rows", "columns"), some(product(range(2, MOST + 1, 3), range(2, MOST + 1, 2)), 5))
 def test_the_interpreter_gives_the_same(rows: int, columns: int) -> None:
     schedule = moved(rows, columns, "float32")
     a, b = operands(rows, columns, "float32")
