@@ -29,9 +29,12 @@ from ..ir.types import TensorType
 from ..op.altering import ALTERINGS
 from .convert_layout import Converter, Wishes
 from .fold_constant import constant_call
+from .moved_padding import MOVED_PADDING
 from .rules import apply_rules
 from .users_layouts import by_users
 
+AFTER: Final = (constant_call, *MOVED_PADDING)
+"""Rules for what was moved."""
 MOVED: Final = 16.0
 """Bytes that a cycle moves from one layout to another."""
 GAIN: Final = 0.97
@@ -50,7 +53,7 @@ def AlterOpLayout(
         return func
     func = by_users(func)
     if "nn.conv2d" in ALTERINGS:
-        return apply_rules(func, (constant_call,), mod)
+        return apply_rules(func, AFTER, mod)
     tiles = winograd and ctx.opt_level >= 3
     target = Target.current(allow_none=True) or Target("llvm")
     model = _Model(lanes or target.lanes, tiles, target.dot_dtypes if lanes in (0, target.lanes) else None)
@@ -60,7 +63,7 @@ def AlterOpLayout(
     tried = Converter(wishes, silent=True).run(func)
     if model.time(tried) >= GAIN * model.time(func):
         return func
-    return apply_rules(Converter(wishes).run(func), (constant_call,), mod)
+    return apply_rules(Converter(wishes).run(func), AFTER, mod)
 
 
 def _wishes(func: e.Function) -> Wishes:

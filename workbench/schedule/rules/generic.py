@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ...analysis.tree import BlockSite
 from ...arith import nodes as n
-from ...core.node import Node, children
+from ...core.node import Node, children, pre_order
 from ...tir import nodes as t
 from ..errors import ScheduleError
 from ..inlining import size_of, stored_size, uses
@@ -31,7 +31,7 @@ from .shapes import (
     unit_stride,
     whole_lanes,
 )
-from .transposed import read_along, read_on, several_runs, tiles
+from .transposed import only_moves, read_along, read_on, several_runs, tiles
 
 SUMS = 8
 """Sums that are added up side by side."""
@@ -54,13 +54,20 @@ def inline_elementwise(schedule: Schedule, keep: frozenset[str] = frozenset()) -
         tag = str(site.block.annotations.get("tag", ""))
         repeated = any(is_reduction(reader) and iterations(reader) > iterations(site) for reader in readers)
         padding = any(is_reduction(reader) for reader in readers) and "pad" in tag
-        if not readers or repeated or padding or _outgrows(site, readers):
+        if not readers or repeated or padding or _outgrows(site, readers) or _is_moved_first(site, readers):
             continue
         block = schedule.get_block(site.name)
         try:  # not why_not first: it would do all the work twice
             schedule.compute_inline(block)
         except ScheduleError:
             schedule.undo()
+
+
+def _is_moved_first(site: BlockSite, readers: list[BlockSite]) -> bool:
+    """Whether a block moves tiles of elements, and a reader asks for each of them, as one that pads: in one, there
+    would be no tiles."""
+    asks = any(any(map(is_choice, pre_order(reader.block.body))) for reader in readers)
+    return asks and only_moves(site) and read_along(site) is not None
 
 
 def _outgrows(site: BlockSite, readers: list[BlockSite]) -> bool:

@@ -106,10 +106,10 @@ def _side(site: BlockSite, machine: Machine) -> int:
     """Elements of a tile's side, so that a tile that is shuffled and what becomes of it fit the registers."""
     room = machine.registers * machine.lanes * 4
     fits = 2 * SIDE * SIDE * site.block.writes[0].buffer.dtype.bytes <= room
-    return SIDE if fits or not _only_moves(site) else SIDE // 2
+    return SIDE if fits or not only_moves(site) else SIDE // 2
 
 
-def _only_moves(site: BlockSite) -> bool:
+def only_moves(site: BlockSite) -> bool:
     """Whether elements are stored as they were read."""
     body = site.block.body
     return isinstance(body, t.BufferStore) and isinstance(body.value, t.BufferLoad)
@@ -118,4 +118,4 @@ def _only_moves(site: BlockSite) -> bool:
 def _shuffles(schedule: Schedule, site: BlockSite, tile: tuple[LoopRV, LoopRV]) -> str | None:
     """The tensor intrinsic that moves a tile; None where something is computed on the way, or for other numbers."""
     rows, columns = (extent_of_loop(schedule, loop) or 1 for loop in tile)
-    return name_of(rows, columns, site.block.writes[0].buffer.dtype) if _only_moves(site) else None
+    return name_of(rows, columns, site.block.writes[0].buffer.dtype) if only_moves(site) else None
