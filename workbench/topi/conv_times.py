@@ -39,8 +39,10 @@ COLUMNS: Final = 1.15
 """Time of a convolution whose vectors lie along rows, of that of its multiply-adds, by a tile that suits it."""
 EACH: Final = 1.0
 """Multiply-adds of vectors that a depthwise convolution starts in a cycle: each loads data of its own."""
-STRIDED: Final = 3.0
-"""By how much longer that takes where the numbers of a vector do not lie side by side."""
+STRIDED: Final = 1.2
+"""By how much longer that takes where columns that are read lie a stride apart."""
+SEVERAL: Final = 3.0
+"""By how much longer where a channel of the data makes several results."""
 COPIED: Final = 12.0
 """Bytes of its data and result that a depthwise convolution moves in a cycle."""
 
@@ -114,7 +116,7 @@ def depthwise(op: Any, geometry: Any, lanes: int, again: float = 1.0) -> float:
     if op.data_layout == "NCHW":
         vectors = -(-g.out_width // lanes) * g.out_channels * (1.0 if op.strides[1] == 1 else STRIDED)
     else:
-        vectors = -(-g.out_channels // lanes) * g.out_width * (1.0 if g.out_channels == op.groups else STRIDED)
+        vectors = -(-g.out_channels // lanes) * g.out_width * (1.0 if g.out_channels == op.groups else SEVERAL)
     starts = g.batch * g.out_height * vectors * g.kernel[0] * g.kernel[1]
     results = g.out_channels * g.out_height * g.out_width
     moved = 4 * g.batch * (again * g.in_channels * g.height * g.width + results)

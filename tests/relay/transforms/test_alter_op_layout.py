@@ -46,7 +46,7 @@ def skip_connection() -> Any:
 
 
 def depthwise() -> Any:
-    """A bottleneck turned inside out: over pictures NCHW every second column is read one by one."""
+    """A bottleneck turned inside out: every second column of pictures NCHW is read nearly as fast as each."""
     x = relay.var("x", shape=(1, 24, 28, 28))
     deep = conv(conv(x, 24, 144), 144, 144, 5, groups=144, strides=2)
     return relay.Function([x], relay.nn.global_avg_pool2d(conv(deep, 144, 40)))
@@ -123,8 +123,8 @@ def test_convolutions_of_bytes_lie_channels_last_where_the_target_multiplies_byt
     np.testing.assert_array_equal(np.asarray(interpret(after["main"], x)), np.asarray(interpret(before["main"], x)))
 
 
-CHANGED = (by_tiles, skip_connection, depthwise, strided)
-KEPT = (pointwise, broken_groups, few_channels, between)
+CHANGED = (by_tiles, skip_connection, strided)
+KEPT = (pointwise, broken_groups, few_channels, between, depthwise)
 
 
 @pytest.mark.parametrize("made", (*CHANGED, *KEPT))
