@@ -16,7 +16,7 @@ from ..references import LoopRV
 from ..schedule import Schedule
 from .columns import VECTORS, in_registers
 from .lanes import in_lanes
-from .loops import UNROLLED_TAPS, attempted, cut, parallel, taps_of, vectors
+from .loops import UNROLLED_TAPS, attempted, cut, is_long, parallel, several_vectors, taps_of, vectors
 from .shapes import (
     Machine,
     contiguous_axes,
@@ -110,6 +110,9 @@ def elementwise(schedule: Schedule, name: str, machine: Machine) -> None:
     count = min(contiguous_axes(site), len(loops))
     if len(loops) == len(site.block.iter_vars) and count:
         row = loops[-count] if count == 1 else schedule.fuse(*loops[-count:])
+        body = site.block.body
+        if isinstance(body, t.BufferStore) and is_long(body.value):
+            lanes = several_vectors(schedule, row, lanes, machine)
         outer, _ = vectors(schedule, row, lanes)
         parallel(schedule, [*loops[:-count], *outer], iterations(site))
         return

@@ -6,7 +6,7 @@ from ..errors import require
 from ..schedule import Schedule
 from .generic import inline_elementwise
 from .lanes import in_lanes
-from .loops import parallel, vectors
+from .loops import parallel, several_vectors, vectors
 from .shapes import Machine, contiguous_axes, is_reduction, iterations, site_of
 
 
@@ -41,4 +41,4 @@ def rows(schedule: Schedule, anchor: str, machine: Machine) -> None:
         else:
             inner = schedule.get_loops(schedule.get_block(other.name))
             if len(inner) > 1:
-                vectors(schedule, inner[-1], lanes)
+                vectors(schedule, inner[-1], several_vectors(schedule, inner[-1], lanes, machine))
