@@ -14,6 +14,8 @@ IN_FLIGHT: Final = 8
 """Sums that two multiply-adds a cycle, each of which takes four, keep busy."""
 LOADS: Final = 1.12
 """Time of loads that keep both ports busy, of what two in a cycle would take."""
+LAST_BLOCKS: Final = 1.05
+"""The same of tiles each of whose vectors asks so, all rows of which are inside."""
 MOST_BLOCKS: Final = 4
 """Blocks of output channels in a tile, at most."""
 PAGE: Final = 4096
@@ -121,7 +123,7 @@ def product_tiles(machine: Machine, rows: int, columns: int, lanes: int, inner: 
             if not in_registers(machine, vectors, height, ahead=False):
                 break
             waste = (-(-blocks // vectors) * vectors * -(-rows // height) * height) / (blocks * rows)
-            waste *= REMAINDER if rows % height or blocks % vectors else 1.0
+            waste *= REMAINDER if rows % height else LAST_BLOCKS if blocks % vectors else 1.0
             used = height if 2 * panel > machine.nearest else rows
             yield Tile(waste * tile_time(machine, vectors, height, used), vectors, height)
 
