@@ -259,3 +259,11 @@ def test_missing_value_is_an_error():
 )
 def test_what_schedules_rely_on(expr, expected):
     assert same(simplify(expr, RANGES), expected)
+
+
+def test_remainders_of_one_variable_keep_their_order() -> None:
+    """Of two that begin with the same variable, each simplification turned the order around."""
+    i, j = (next(var for var in RANGES if var.name == name) for name in "ij")
+    by = n.IntImm(-3, "int64")
+    once = simplify(n.Add(n.FloorMod(j, by), n.FloorMod(n.Add(j, i), by)), RANGES)
+    assert simplify(once, RANGES) is once

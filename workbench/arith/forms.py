@@ -361,21 +361,26 @@ class Atoms:
         if not self._has_divisions(form):
             return [Unit(count, atom) for atom, count in form.terms.items()]
         left = dict(form.terms)
-        found: list[tuple[int, Unit]] = []
+        found: list[tuple[tuple[int, int], Unit]] = []
         divisions = [atom for atom in left if self.table[atom].inner is not None]
+        order = {atom: index for index, atom in enumerate(form.terms)}
         for number in sorted(divisions, reverse=True):  # what is made of other divisions was numbered after them
             if number in left:
-                self._group(number, left, found)
-        order = {atom: index for index, atom in enumerate(form.terms)}
-        found += [(order.get(atom, len(order)), Unit(count, atom)) for atom, count in left.items()]
+                self._group(number, left, found, order)
+        found += [((order.get(atom, len(order)), atom), Unit(count, atom)) for atom, count in left.items()]
         return [unit for _, unit in sorted(found, key=lambda entry: entry[0])]
 
-    def _group(self, number: int, left: dict[int, int], found: list[tuple[int, Unit]]) -> None:
-        """Bring the division `number` together with what it is the quotient of, if that is there."""
+    def _group(
+        self, number: int, left: dict[int, int], found: list[tuple[tuple[int, int], Unit]], order: dict[int, int]
+    ) -> None:
+        """Bring the division `number` together with what it is the quotient of, if that is there.
+
+        It stands where the first of its terms did; of several that do, the one that was numbered first comes first, so
+        that what was written so is written so again.
+        """
         atom = self.table[number]
         assert atom.inner is not None
         count = left[number]
-        order = list(left)
         for partner, divisor in self._partners(atom):
             modulus = atom.divisor // divisor
             if not partner.terms or not all(term in left for term in partner.terms):
@@ -387,8 +392,8 @@ class Atoms:
                 continue
             after = Form(left, 0).plus(Form(partner.terms, 0), -factor).plus(Form({number: 1}, 0), rest - count).terms
             if len(after) + 1 <= len(left):
-                place = min(order.index(term) for term in partner.terms)
-                found.append((place, Unit(factor, -1, partner, modulus)))
+                place = min(order.get(term, len(order)) for term in partner.terms)
+                found.append(((place, number), Unit(factor, -1, partner, modulus)))
                 left.clear()
                 left.update(after)
                 return
