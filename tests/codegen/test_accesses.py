@@ -72,3 +72,26 @@ def moves(assembly: str) -> int:
     lines = [line.split("#")[0].split() for line in assembly.splitlines()]
     moved = [line for line in lines if line and line[0].startswith(("vmov", "vextract", "vinsert", "vadd"))]
     return sum("(%r" in "".join(line) for line in moved)
+
+
+@pytest.mark.parametrize("level", ["llvm", "llvm -opt-level=0", "llvm -opt-level=3"])
+@pytest.mark.parametrize("lanes", [20, 28, 60])
+def test_vectors_of_several_registers_may_overlap_what_is_stored(lanes: int, level: str) -> None:
+    """A mask that is all true in one register is one that LLVM could not compare with a store."""
+    text = f"""
+    def f(A: T.Buffer((512,), "float32"), B: T.Buffer((512,), "float32")):
+        T.func_attr({{"noalias": False}})
+        for i in T.serial(4):
+            for l in T.vectorized({lanes}):
+                B[i * {lanes} + l] = A[i * {lanes} + l] + B[i * {lanes} + l]
+            for l in T.vectorized({lanes}):
+                A[i * {lanes} + l] = B[i * {lanes} + l] + A[l * 2 + i]
+    """
+    a, b = np.arange(512, dtype="float32"), np.ones(512, "float32")
+    x, y = a.copy(), b.copy()
+    for i in range(4):
+        here = slice(i * lanes, (i + 1) * lanes)
+        y[here] += x[here]
+        x[here] = y[here] + x[i : i + 2 * lanes : 2][:lanes]
+    build(text, level)(a, b)
+    np.testing.assert_array_equal((a, b), (x, y))
