@@ -29,6 +29,10 @@ FAR: Final = 0.3
 """What it takes more, of moving the data once, to copy them to the second cache instead of the nearest."""
 
 
+BESIDE: Final = 0.2
+"""The same where the copy fits the nearest cache, but not beside the data that it is made of."""
+
+
 class Blocks(Implementation):
     """Over a weight in blocks of output channels: tiles of blocks times columns; sums are filled up to `width`."""
 
@@ -131,6 +135,8 @@ class Channels(Implementation):
             rows = (strip - 1) * op.strides[0] + (g.kernel[0] - 1) * op.dilation[0] + 1
             held = rows * (g.width + op.padding[1] + op.padding[3]) * lanes * 4
             far = 0.0 if held <= machine.nearest else FAR if 2 * held <= machine.second else 1.0
+            if held <= machine.nearest < 2 * held:
+                far = BESIDE
             again = rows / (strip * op.strides[0]) + far
             config = {"strip": strip, "columns": columns, "lanes": lanes}
             yield config, conv_times.depthwise(op, g, machine.lanes, again)
