@@ -162,7 +162,9 @@ class Match:
         known = self.places.get(id(buffer))
         moves = [form for form in forms if form.variables & self.inside]
         fits = known is None or (
-            known.buffer is actual and all(form.same_as(base) for form, base in zip(forms, known.forms, strict=True))
+            known.buffer is actual
+            and known.axes == axes
+            and all(form.same_as(base) for form, base in zip(forms, known.forms, strict=True))
         )
         if moves or not fits:
             self._differ(f"{actual.name} is accessed in another way", other, one)

@@ -388,3 +388,42 @@ def test_declarations_that_are_refused(name: str) -> None:
     with pytest.raises(WorkbenchError) as caught:
         DECLARATIONS[name]()
     assert caught.value.code in ("E-TE-INTRIN", "E-TENSOR-INTRIN")
+
+
+def test_one_buffer_along_other_axes_is_another_tile() -> None:
+    """A[i, 0, j] and A[0, i, j] begin in one place, and are not one tile of the description's A[i, j]."""
+
+    @T.prim_func
+    def described(A: T.Buffer((4, 4), "float32"), B: T.Buffer((4, 4), "float32")):
+        with T.block("root"):
+            T.reads(A[0:4, 0:4])
+            T.writes(B[0:4, 0:4])
+            for i, j in T.grid(4, 4):
+                with T.block("B"):
+                    vi, vj = T.axis.remap("SS", [i, j])
+                    B[vi, vj] = A[vi, vj] + A[vi, vj]
+
+    @T.prim_func
+    def doubled(A: T.Buffer((4, 4), "float32"), B: T.Buffer((4, 4), "float32")):
+        with T.block("root"):
+            T.reads(A[0:4, 0:4])
+            T.writes(B[0:4, 0:4])
+            for i, j in T.grid(4, 4):
+                with T.block("B"):
+                    vi, vj = T.axis.remap("SS", [i, j])
+                    B[vi, vj] = A[vi, vj] * T.float32(2)
+
+    @T.prim_func
+    def program(A: T.Buffer((4, 4, 4), "float32"), B: T.Buffer((4, 4), "float32")):
+        for i, j in T.grid(4, 4):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, 0, vj] + A[0, vi, vj]
+
+    TensorIntrin.register("test.doubled", described, doubled, override=True)
+    try:
+        schedule = Schedule(program)
+        with pytest.raises(WorkbenchError, match="A is accessed in another way"):
+            schedule.tensorize(schedule.get_loops("B")[0], "test.doubled", preserve_unit_iters=False)
+    finally:
+        TENSOR_INTRINSICS.remove("test.doubled")
