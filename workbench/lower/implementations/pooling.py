@@ -14,6 +14,7 @@ from ...schedule.schedule import Schedule
 from ...topi.compute_conv import reach
 from ...topi.compute_pool import pool
 from ..implementation import Config, Implementation, Workload, static
+from .register_tiles import PAGE
 
 ROWS: Final = 32
 """Rows of windows that share what surrounds the data, at most."""
@@ -32,7 +33,6 @@ STAGE: Final = 10.0
 BURST: Final = 12.0
 """Cycles for each further row that is copied at once, up to `MOST`: data from beyond the caches are waited for."""
 MOST: Final = 30.0
-PAGE: Final = 4096
 ANOTHER_PAGE: Final = 1.5
 """Cycles more of a load after one from another page: what comes next is not fetched ahead."""
 

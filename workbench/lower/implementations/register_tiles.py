@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from math import gcd
 from typing import Final, NamedTuple
 
-from ...schedule.rules.shapes import Machine, divisors
+from ...schedule.rules.shapes import LINE, Machine, divisors
 
 REMAINDER: Final = 1.5
 """Time of tiles each of whose rows asks whether it is inside, of those that need not ask."""
@@ -20,7 +20,6 @@ MOST_BLOCKS: Final = 4
 """Blocks of output channels in a tile, at most."""
 PAGE: Final = 4096
 """Bytes after which numbers are of the same set of the nearest cache again."""
-LINE: Final = 64
 FEW_SETS: Final = 4
 """Sets that pixels share where loads of one bank meet."""
 BANKS: Final = 1.4

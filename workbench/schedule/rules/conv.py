@@ -19,11 +19,9 @@ from ...tir import nodes as t
 from ..errors import require
 from ..schedule import Schedule
 from .generic import block_by_itself
-from .shapes import Machine, extent, iterations, of_kind, site_of
+from .shapes import LINE, Machine, extent, iterations, of_kind, site_of
 from .tiles import accumulate, loops_of_pictures, output_of
 
-LINE: Final = 64
-"""Bytes of a line of the caches."""
 MEETING: Final = 512
 """Pixels that are multiples of so many bytes apart meet in few sets."""
 

@@ -29,11 +29,9 @@ from ..references import BlockRV, LoopRV
 from ..schedule import Schedule
 from .generic import block_by_itself
 from .loops import taps_of, vectors
-from .shapes import Machine, extent, iterations, of_kind, site_of
+from .shapes import LINE, Machine, extent, iterations, of_kind, site_of
 from .tiles import output_of
 
-LINE = 64
-"""Bytes of a line of the caches: where each padded row begins one, few of the vectors that are read cross two."""
 TAPS = 25
 """Kernels with more taps are not written out."""
 
@@ -50,7 +48,7 @@ def rows(schedule: Schedule, anchor: str, machine: Machine, together: int, lanes
     schedule.vectorize(column_inner)
     _the_rest(schedule, anchor, output, outer, machine)
     pad = next((other for other in schedule.state.tree.leaves if _is_padding(other)), None)
-    if pad is not None:
+    if pad is not None:  # each row begins a line of the caches: few of the vectors that are read cross two
         per_line = LINE // pad.block.writes[0].buffer.dtype.bytes
         schedule.storage_align(schedule.get_block(pad.name), 0, -2, per_line, 0)
 

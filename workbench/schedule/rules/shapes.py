@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from ...analysis.affine import Affine, Ranges, variables_of
 from ...analysis.tree import BlockSite
@@ -17,6 +17,8 @@ from ..schedule import Schedule
 
 PARALLEL_FROM = 16384
 """Iterations below which waking other threads costs more than it brings."""
+LINE: Final = 64
+"""Bytes of a line of the caches."""
 
 
 @dataclass(frozen=True)
