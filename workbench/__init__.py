@@ -10,9 +10,12 @@ Names load on first use, so that `import workbench` stays cheap.
 from __future__ import annotations
 
 import importlib
-from typing import Any
+import time
+from typing import Any, Final
 
 __version__ = "0.1.0.dev0"
+IMPORTED_AT: Final = time.time()
+"""When this process began to read the workbench's files: what was written later it may have read or not."""
 
 _NAMES: dict[str, tuple[str, str | None]] = {
     "open": ("workbench.driver.open", "open_session"),

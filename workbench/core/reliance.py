@@ -106,12 +106,20 @@ class Now:
 
 
 _changes = [0]
-"""How often a table was changed by users."""
+"""How often a table was changed."""
+_users = [0]
+"""How often of these by users."""
 
 
-def changed() -> None:
-    """Say that something of a user's was entered into a source, or taken out of it; afterwards."""
+def changed(own: bool = False) -> None:
+    """Say that something was entered into a source, or taken out of it; afterwards.  `own`: by the workbench itself."""
     _changes[0] += 1
+    _users[0] += not own
+
+
+def is_changed() -> bool:
+    """Whether users have changed any source since this process began."""
+    return bool(_users[0])
 
 
 def moment() -> int:

@@ -193,15 +193,15 @@ class RuleTable(Sequence[Rule], Keyed):
                     found=f"one of {known.module}", fix="choose another name, or pass override=True to replace it",
                 )  # fmt: skip
             self._rules = [rule for rule in self._rules if rule.name != name] + [made]
-            reliance.changed()
+            reliance.changed(is_own(made.module))
             return made
 
         return decorate
 
-    def add(self, rule: Rule) -> None:
-        """Take in a rule of another table."""
+    def add(self, rule: Rule, module: str = "") -> None:
+        """Take in a rule of another table; `module` says who does."""
         self._rules.append(rule)
-        reliance.changed()
+        reliance.changed(is_own(module))
 
     def key_parts(self) -> tuple[Rule, ...]:
         """The rules as they are now: passes that apply the table do something else after a rule has changed."""

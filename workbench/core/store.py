@@ -15,13 +15,14 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import mmap
 import os
 import stat
 import struct
 import threading
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -30,12 +31,14 @@ MAGIC: Final = b"WORKBENCH-OBJ-1\n"
 _HEAD: Final = struct.Struct("<16sQQ32s")
 FOLDER: Final = "objects-1"
 SUFFIX: Final = ".wb"
-DEFAULT_LIMIT: Final = 1 << 30
+DEFAULT_LIMIT: Final = 4 << 30
+"""Bytes of a folder; a compiled model may take some hundred million of them for its constants."""
 _ENTRY_LIMIT: Final = 1 << 30
 _TOUCH_SECONDS: Final = 3600.0
 _STALE_SECONDS: Final = 3600.0
 _FIX: Final = "set WORKBENCH_CACHE_DIR to a folder of your own, or WORKBENCH_CACHE=off"
 
+Bytes = bytes | bytearray | memoryview
 _counter = itertools.count()
 
 
@@ -56,8 +59,8 @@ class Disk:
     def stat(self, file: int | Path) -> os.stat_result:
         return os.stat(file)
 
-    def read(self, file: int, count: int) -> bytes:
-        return os.read(file, count)
+    def read(self, file: int, into: memoryview) -> int:
+        return os.readv(file, [into])
 
     def write(self, file: int, data: memoryview) -> int:
         return os.write(file, data)
@@ -132,6 +135,11 @@ class Store:
 
     def get(self, key: Mapping[str, Any]) -> bytes | None:
         """The payload stored under `key`, or None; never an error."""
+        found = self.memory(key)
+        return None if found is None else bytes(found)
+
+    def memory(self, key: Mapping[str, Any]) -> memoryview | None:
+        """The payload stored under `key`, or None, in writable memory of its own that begins at a page."""
         text = encoded(key)
         name = file_name(text)
         folder = self._opened(create=False)
@@ -147,26 +155,45 @@ class Store:
         finally:
             self._disk.close(folder)
 
-    def _checked(self, name: str, key: bytes, folder: int) -> bytes:
+    def _checked(self, name: str, key: bytes, folder: int) -> memoryview:
         file = self._disk.open(name, os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_NOFOLLOW", 0), folder=folder)
         try:
             info = self._disk.stat(file)
             _check_private(info)
             if not stat.S_ISREG(info.st_mode) or info.st_size > _ENTRY_LIMIT:
                 raise _Damaged("not a plain file of an entry's size")
-            payload = _unpacked(self._read_all(file, info.st_size), key)
+            payload = self._read(file, info.st_size, key)
             if not self.read_only and time.time() - info.st_mtime > _TOUCH_SECONDS:
                 self._disk.touch(name, folder)
             return payload
         finally:
             self._disk.close(file)
 
-    def _read_all(self, file: int, size: int) -> bytes:
-        parts: list[bytes] = []
-        while size > 0 and (part := self._disk.read(file, size)):
-            parts.append(part)
-            size -= len(part)
-        return b"".join(parts)
+    def _read(self, file: int, total: int, key: bytes) -> memoryview:
+        """The payload of an entry that is whole and answers `key`; else raises `_Damaged`."""
+        head = self._filled(file, memoryview(bytearray(min(total, _HEAD.size))))
+        if len(head) < _HEAD.size:
+            raise _Damaged(f"it ends after {len(head)} bytes")
+        magic, key_size, size, digest = _HEAD.unpack(head)
+        if magic != MAGIC:
+            raise _Damaged("it does not begin like an entry")
+        rest = total - _HEAD.size
+        if rest != key_size + size:
+            raise _Damaged(f"{rest} bytes instead of {key_size + size}")
+        own = self._filled(file, memoryview(bytearray(key_size)))
+        payload = self._filled(file, memoryview(mmap.mmap(-1, max(size, 1)))[:size])
+        if _digest(own, payload) != digest:
+            raise _Damaged("the checksum differs")
+        if bytes(own) != key:
+            raise _Damaged("it is the entry of another key")
+        return payload
+
+    def _filled(self, file: int, memory: memoryview) -> memoryview:
+        """Memory filled from a file as far as this goes."""
+        done = 0
+        while done < len(memory) and (count := self._disk.read(file, memory[done:])):
+            done += count
+        return memory[:done]
 
     def _drop(self, name: str, folder: int, error: Exception) -> None:
         self._warn(
@@ -181,19 +208,19 @@ class Store:
 
     # --- writing ---
 
-    def put(self, key: Mapping[str, Any], payload: bytes) -> bool:
-        """Publish `payload`; False (and at most one warning in the store's life) when it cannot be kept."""
+    def put(self, key: Mapping[str, Any], *payload: Bytes) -> bool:
+        """Publish a payload, in one part or in several; False (and one warning at most) when it cannot be kept."""
         if self._stopped or self.read_only:
             return False
         text = encoded(key)
-        data = packed(text, payload)
+        data = packed(text, *payload)
         folder = None
         try:
             folder = self._opened(create=True)
             if folder is None:
                 return False
             self._publish(file_name(text), data, folder)
-            self._trim(len(data), folder)
+            self._trim(sum(map(len, data)), folder)
         except OSError as error:
             self._stop(error)
             return False
@@ -202,14 +229,14 @@ class Store:
                 self._disk.close(folder)
         return True
 
-    def _publish(self, name: str, data: bytes, folder: int) -> None:
+    def _publish(self, name: str, data: Sequence[memoryview], folder: int) -> None:
         temporary = f".{os.getpid()}.{threading.get_ident()}.{next(_counter)}.tmp"
         file = self._disk.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, folder)
         try:
             try:
-                rest = memoryview(data)
-                while rest:
-                    rest = rest[self._disk.write(file, rest) :]
+                for rest in data:
+                    while rest:
+                        rest = rest[self._disk.write(file, rest) :]
                 self._disk.sync(file)
             finally:
                 self._disk.close(file)
@@ -321,26 +348,18 @@ def file_name(key: bytes) -> str:
     return hashlib.sha256(key).hexdigest() + SUFFIX
 
 
-def packed(key: bytes, payload: bytes) -> bytes:
-    """An entry's file."""
-    return _HEAD.pack(MAGIC, len(key), len(payload), hashlib.sha256(key + payload).digest()) + key + payload
+def packed(key: bytes, *payload: Bytes) -> list[memoryview]:
+    """An entry's file, in parts."""
+    parts = [memoryview(part).cast("B") for part in payload if memoryview(part).nbytes]
+    head = _HEAD.pack(MAGIC, len(key), sum(map(len, parts)), _digest(key, *parts))
+    return [memoryview(head), memoryview(key), *parts]
 
 
-def _unpacked(data: bytes, key: bytes) -> bytes:
-    """The payload of an entry that is whole and answers `key`; else raises `_Damaged`."""
-    if len(data) < _HEAD.size:
-        raise _Damaged(f"it ends after {len(data)} bytes")
-    magic, key_size, size, digest = _HEAD.unpack_from(data)
-    if magic != MAGIC:
-        raise _Damaged("it does not begin like an entry")
-    rest = data[_HEAD.size :]
-    if len(rest) != key_size + size:
-        raise _Damaged(f"{len(rest)} bytes instead of {key_size + size}")
-    if hashlib.sha256(rest).digest() != digest:
-        raise _Damaged("the checksum differs")
-    if rest[:key_size] != key:
-        raise _Damaged("it is the entry of another key")
-    return rest[key_size:]
+def _digest(*parts: Bytes) -> bytes:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    return digest.digest()
 
 
 def _check_private(info: os.stat_result) -> None:

@@ -192,6 +192,8 @@ class History:
         self._watchers = WeakSet[Watcher]()
         self.known: dict[str, Any] = {}
         """Origins by step, filled by `origin_index` when they are asked for."""
+        self.kept: dict[str, Any] = {}
+        """By a program's last step: the model that an earlier process compiled (`kept_models`)."""
         self.compiled_apart: dict[str, set[str]] = {}
         """By a program's last step: kernels of it that were compiled by themselves, to be looked at or measured."""
 

@@ -79,8 +79,13 @@ class PassRow:
     def kind(self) -> str:
         return "pass"
 
+    @property
+    def is_saved_whole(self) -> bool:
+        """Whether its options are plain values."""
+        return _UNPLAIN not in self.options
+
     def to_json(self) -> dict[str, Any]:
-        if _UNPLAIN in self.options:
+        if not self.is_saved_whole:
             raise WorkbenchError(
                 "E-SAVE-OPTION", f"an option of pass {self.name} cannot be saved", found=self.options[:120],
                 expected="plain values",

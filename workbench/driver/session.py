@@ -40,6 +40,7 @@ from .dropping import applicable_plan
 from .edits import as_kernels, checked_row, require_change, rescheduled, with_passes
 from .first_run import SCHEDULED, require_harmless
 from .history import Action, History, Stage, Step
+from .kept_models import built
 from .layers import SessionLayer, layers_of
 from .llvm_passes import llvm_passes
 from .numerics.check import check_numerics
@@ -364,7 +365,7 @@ class Session(Value):
         self.plan.settings.warn_unheard("native code")
         if self.plan.program.source == SCHEDULED or any(row.kind == "edit" for row in self.plan.rows):
             require_harmless(self._required(self._index(pipeline.CODEGEN) - 1), self.target)
-        return self._required(pipeline.CODEGEN).stage.compiled
+        return built(self)
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """Run the native code on arrays by input name; outputs by name."""

@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dtype import DataType
 from ..core.errors import WorkbenchError
 from .artifact import read_record
 from .export import CONSTANTS_SYMBOL
-from .guards import Guard
-from .model import CompiledModel, KernelCall, TensorSpec
+from .model import CompiledModel, TensorSpec
 from .module import Module
 from .native.loader import library as native_runtime
 from .own_file import as_written
@@ -64,23 +62,8 @@ def _open(path: Path, file: Path) -> Any:
 
 def _model(record: dict[str, Any], module: Module, path: Path) -> CompiledModel:
     described = record["model"]
-    constants = tuple(TensorSpec.from_json(item) for item in described["constants"])
-    arrays = _constants(path, constants, record["constant_offsets"])
-    return CompiledModel(
-        name=described["name"],
-        module=module,
-        inputs=tuple(TensorSpec.from_json(item) for item in described["inputs"]),
-        outputs=tuple(TensorSpec.from_json(item) for item in described["outputs"]),
-        constants=tuple(zip(constants, arrays, strict=True)),
-        temporaries=tuple(TensorSpec.from_json(item) for item in described["temporaries"]),
-        calls=tuple(
-            KernelCall(kernel, label, tuple(arguments), tuple(map(tuple, shapes)))
-            for kernel, label, arguments, shapes in described["calls"]
-        ),
-        entry=described["entry"],
-        guards=tuple(Guard.from_text(item) for item in described.get("guards", ())),
-        fills_outputs=bool(described.get("fills_outputs", False)),
-    )
+    specs = tuple(TensorSpec.from_json(item) for item in described["constants"])
+    return CompiledModel.described(described, module, _constants(path, specs, record["constant_offsets"]))
 
 
 def _constants(path: Path, specs: tuple[TensorSpec, ...], offsets: list[int]) -> list[np.ndarray]:
@@ -91,12 +74,8 @@ def _constants(path: Path, specs: tuple[TensorSpec, ...], offsets: list[int]) ->
     base = ctypes.addressof(ctypes.c_char.in_dll(handle, CONSTANTS_SYMBOL))
     arrays: list[np.ndarray] = []
     for spec, offset in zip(specs, offsets, strict=True):
-        dtype = DataType(spec.dtype).to_numpy()
-        count = int(np.prod(spec.concrete_shape, dtype=np.int64))
-        memory = (ctypes.c_char * (count * dtype.itemsize)).from_address(base + offset)
-        array = np.frombuffer(memoryview(memory), dtype, count).reshape(spec.concrete_shape)
-        array.flags.writeable = False
-        arrays.append(array)
+        memory = (ctypes.c_char * spec.nbytes).from_address(base + offset)
+        arrays.append(spec.array_in(memoryview(memory)))
     _keep.append(handle)
     return arrays
 

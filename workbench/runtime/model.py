@@ -11,6 +11,7 @@ each takes, for the debug executor; the entry itself does not need it.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -44,6 +45,17 @@ class TensorSpec:
         if any(isinstance(extent, str) for extent in self.shape):
             raise WorkbenchError("E-MODEL-SHAPE", f"{self.name} has a shape known only when run", found=str(self.shape))
         return tuple(int(extent) for extent in self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        return math.prod(self.concrete_shape) * self.dtype.to_numpy().itemsize
+
+    def array_in(self, memory: memoryview) -> np.ndarray:
+        """The value as a read-only array on the first `nbytes` of memory, which it holds."""
+        dtype = self.dtype.to_numpy()
+        array = np.frombuffer(memory, dtype, self.nbytes // dtype.itemsize).reshape(self.concrete_shape)
+        array.flags.writeable = False
+        return array
 
     def as_json(self) -> list[Any]:
         return [self.name, list(self.shape), str(self.dtype)]
@@ -240,6 +252,26 @@ class CompiledModel:
                 [call.kernel, call.label, list(call.arguments), list(map(list, call.shapes))] for call in self.calls
             ],
         }
+
+    @classmethod
+    def described(cls, data: Mapping[str, Any], module: Module, constants: Sequence[np.ndarray]) -> CompiledModel:
+        """The model that `describe` told of, with its code and constants."""
+        specs = map(TensorSpec.from_json, data["constants"])
+        return cls(
+            name=data["name"],
+            module=module,
+            inputs=tuple(map(TensorSpec.from_json, data["inputs"])),
+            outputs=tuple(map(TensorSpec.from_json, data["outputs"])),
+            constants=tuple(zip(specs, constants, strict=True)),
+            temporaries=tuple(map(TensorSpec.from_json, data["temporaries"])),
+            calls=tuple(
+                KernelCall(kernel, label, tuple(arguments), tuple(map(tuple, shapes)))
+                for kernel, label, arguments, shapes in data["calls"]
+            ),
+            entry=data["entry"],
+            guards=tuple(map(Guard.from_text, data.get("guards", ()))),
+            fills_outputs=bool(data.get("fills_outputs", False)),
+        )
 
     def export_library(
         self, file_name: str | Path, *, fcompile: Any = None, addons: Sequence[str] | None = None

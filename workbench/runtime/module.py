@@ -33,6 +33,10 @@ class CodeUnit:
     """Packed symbol by function name."""
     foreign: str = ""
     """Why the code cannot run in this process; empty where it can."""
+    written: Mapping[str, tuple[int, ...]] | None = None
+    """Positions of the arguments that a function writes, by its name."""
+    externs: tuple[str, ...] = ()
+    """C functions outside of it that the code calls by symbol."""
 
 
 class Module:

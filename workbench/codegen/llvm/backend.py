@@ -9,8 +9,9 @@ linked on demand.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -78,30 +79,35 @@ class Artefact:
     def link(self) -> Any:
         """The functions in this process (linked once): a `JitLibrary`."""
         if not self._linked:
-            self._linked.append(_link(self))
+            self._linked.append(_link(self.code, self.target, tuple(self.symbols.values())))
         return self._linked[0]
+
+    @cached_property
+    def code(self) -> CodeUnit:
+        """All that it takes to link and call the functions."""
+        return CodeUnit(
+            tuple(self.objects.values()),
+            self.target.triple or machine.host_triple(),
+            self.cpu_features,
+            dict(self.exported),
+            why_foreign(self.target),
+            {name: self.written(name) for name in self.texts},
+            tuple(name for name in self.externs if not imported.defines(self, name)),
+        )
 
     def module(self) -> Module:
         """The functions as a runtime module, linked into this process; code for another machine has none to call.
 
         Functions that a schedule made with ``unsafe=True`` are called in a process of their own.
         """
-        functions: dict[str, PackedFunc] = {}
-        foreign = why_foreign(self.target)
-        if not foreign:
-            made = self._contained() if is_unsafe(self.lowered) else self._function
-            functions = {name: made(name) for name in self.texts}
-        triple = self.target.triple or machine.host_triple()
-        code = CodeUnit(tuple(self.objects.values()), triple, self.cpu_features, dict(self.exported), foreign)
-        entry = "main" if "main" in self.texts else None
-        return Module(functions, entry=entry, code=code, sources=self.get_source, keep=self)
+        if self.code.foreign or not is_unsafe(self.lowered):
+            return _module(self.code, None if self.code.foreign else self.link(), self.get_source, self)
+        functions = {name: self._contained(name) for name in self.texts}
+        return Module(functions, entry=_entry(self.texts), code=self.code, sources=self.get_source, keep=self)
 
+    @cached_property
     def _contained(self) -> Callable[[str], PackedFunc]:
         return ContainedLibrary(tuple(self.objects.values()), self.exported, self.parameters).function
-
-    def _function(self, name: str) -> PackedFunc:
-        linked = self.link()
-        return packed_at(linked[self.exported[name]], name, linked, frozenset(self.written(name)))
 
     def written(self, name: str) -> tuple[int, ...]:
         """Positions of the packed arguments that a function writes."""
@@ -153,6 +159,10 @@ class LlvmBackend:
         for number, text in enumerate(made.imports):
             made.objects[f"import {number}"] = imported.object_code(text, made.target)
         return made
+
+    def module_of(self, code: CodeUnit, target: Target, sources: Callable[..., str]) -> Module:
+        """The functions of code that was made for `target` before; `sources` gives texts as `Artefact.get_source`."""
+        return _module(code, _link(code, target), sources)
 
     def emit_module(
         self, mod: IRModule, target: Target | str = "llvm", debug: bool = True, expressions: bool = False
@@ -250,8 +260,26 @@ def emit_unit(
     return module.text()
 
 
-def _link(artefact: Artefact) -> Any:
-    require_fitting(artefact.target)
+def _module(code: CodeUnit, linked: Any, sources: Callable[..., str], keep: Any = None) -> Module:
+    """The functions of linked code; of code that is not, because it is another machine's, none to call."""
+    exported, written = code.symbols or {}, code.written or {}
+    functions: dict[str, PackedFunc] = {}
+    if linked is not None:
+        functions = {
+            name: packed_at(linked[symbol], name, linked, frozenset(written.get(name, ())))
+            for name, symbol in exported.items()
+        }
+    return Module(functions, entry=_entry(exported), code=code, sources=sources, keep=keep)
+
+
+def _entry(names: Container[str]) -> str | None:
+    """The function that calling a module calls; None: its first."""
+    return "main" if "main" in names else None
+
+
+def _link(code: CodeUnit, target: Target, more: Sequence[str] = ()) -> Any:
+    """Code in this process, with the addresses of its exported functions and of `more` symbols."""
+    require_fitting(target)
     runtime = library()
     if runtime is None:
         raise WorkbenchError(
@@ -260,10 +288,8 @@ def _link(artefact: Artefact) -> Any:
             found=why_missing()[:300],
             fix="install a C compiler (cc, gcc, clang) or `pip install ziglang`, and try again",
         )
-    names = [*artefact.exported.values(), *artefact.symbols.values()]
-    outside = [name for name in artefact.externs if not imported.defines(artefact, name)]
-    addresses = runtime.addresses | {name: c_symbols.address_of(name) for name in outside}
-    return jit.link(list(artefact.objects.values()), names, addresses)
+    addresses = runtime.addresses | {name: c_symbols.address_of(name) for name in code.externs}
+    return jit.link(code.objects, [*(code.symbols or {}).values(), *more], addresses)
 
 
 backend = LlvmBackend()

@@ -219,7 +219,7 @@ def constant_if(m: Match) -> Any:
     return root.true_branch if bool(root.cond.data.numpy()) else root.false_branch
 
 
-RULES.add(tuple_item)
+RULES.add(tuple_item, __name__)
 
 
 @function_pass(opt_level=2, name="FoldConstant", required=["InferType"], applies_to=e.Function)

@@ -260,7 +260,7 @@ def _joined(part: e.Expr, outer: e.Call, m: Match) -> tuple[e.Expr, ...] | None:
 
 
 for _rule in (pad_into_convolution, concatenate_wide, stack_wide, split_wide, *NARROW, *ONE_COLUMN, *SPLIT_PARTS):
-    RULES.add(_rule)
+    RULES.add(_rule, __name__)
 
 
 @function_pass(opt_level=0, name="SimplifyExpr", required=["InferType"], applies_to=e.Function)

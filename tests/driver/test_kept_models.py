@@ -1,0 +1,258 @@
+"""Compiled models on disk: found by what they depend on, the same as compiled, refused where a user's code counts."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from workbench import relay, te
+from workbench.contrib import graph_executor
+from workbench.core import reliance
+from workbench.core.limits import limits
+from workbench.core.store import CacheWarning
+from workbench.core.transform import PassContext, PassInstrument
+from workbench.driver import kept_models
+from workbench.driver.kept_models import key_of
+from workbench.relay.op import strategy
+from workbench.runtime import load_module
+from workbench.schedule.rules import softmax
+
+X = np.random.default_rng(3).standard_normal((1, 4, 6, 6)).astype("float32")
+LAYERS = 11
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of its own for each test, in a process in which no user has entered anything yet."""
+    monkeypatch.setenv("WORKBENCH_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(reliance, "_users", [0])
+    return tmp_path
+
+
+def deep(seed: int = 0, name: str = "x") -> wb.IRModule:
+    """A graph that is large enough to be kept: layers of a product with weights, an addition and a maximum."""
+    rng = np.random.default_rng(seed)
+    y: Any = (x := relay.var(name, shape=X.shape, dtype="float32"))
+    for _ in range(LAYERS):
+        weights = relay.const(rng.standard_normal((4, 4, 1, 1)).astype("float32") / 2)
+        y = relay.nn.relu(relay.nn.conv2d(y, weights) + relay.const(np.float32(0.25)))
+    return wb.IRModule.from_expr(relay.Function([x], y))
+
+
+def by_numpy(seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    y = X.astype("float64")
+    for _ in range(LAYERS):
+        weights = (rng.standard_normal((4, 4, 1, 1)).astype("float32") / 2).astype("float64")
+        y = np.maximum(np.einsum("oi,nihw->nohw", weights[:, :, 0, 0], y) + 0.25, 0)
+    return y
+
+
+def is_kept(session: Any) -> bool:
+    """Build a session, whose model is written by the time this returns; whether it was there already."""
+    session.build()
+    for thread in threading.enumerate():
+        if thread.name == kept_models.THREAD:
+            thread.join()
+    return bool(session.history.kept)
+
+
+def test_a_model_that_was_built_is_not_compiled_again() -> None:
+    first, second = wb.open(deep()), wb.open(deep())
+    assert not is_kept(first)
+    assert is_kept(second)
+    assert second.build() is second.build()
+    assert [row.name for row in second.steps if second.history.peek(second.actions, row.index)] == ["Import"]
+    assert not is_kept(first), "what this process compiled is there"
+    for session in (first, second):
+        np.testing.assert_allclose(session.run({"x": X})["output_0"], by_numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_a_kept_model_is_whole(tmp_path: Path) -> None:
+    first, session = wb.open(deep()), wb.open(deep())
+    assert not is_kept(first)
+    assert is_kept(session)
+    made, kept = first.build(), session.build()
+    assert kept.describe() == made.describe()
+    assert kept.function_names == made.function_names
+    assert kept.module.code == made.module.code
+    for (spec, array), (other, expected) in zip(kept.constants, made.constants, strict=True):
+        assert spec == other
+        np.testing.assert_array_equal(array, expected)
+        assert array.ctypes.data % 64 == 0
+        assert not array.flags.writeable
+    for form in ("tir", "ll", "asm"):
+        assert kept.get_source(form) == made.get_source(form)
+    loaded = load_module(kept.export_library(tmp_path / "model.so"))
+    executor = graph_executor.GraphModule(kept["default"](wb.cpu(0)))
+    executor.run(x=X)
+    for found in (loaded.run({"x": X})["output_0"], executor.get_output(0).numpy()):
+        np.testing.assert_array_equal(found, made.run({"x": X})["output_0"])
+    profile = session.profile({"x": X})
+    assert len(profile.calls) == len(made.calls)
+
+
+def test_a_build_without_a_session_is_kept_too() -> None:
+    assert not is_kept(wb.open(deep()))
+    again = relay.build(deep(), target="llvm")
+    assert "def fused_" in again.get_source("tir")
+    np.testing.assert_allclose(again.run({"x": X})["output_0"], by_numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_another_process_finds_it(cache: Path) -> None:
+    text = (
+        "import numpy as np, workbench as wb\n"
+        "from tests.driver.test_kept_models import X, deep\n"
+        "s = wb.open(deep())\n"
+        "print(repr(float(s.run({'x': X})['output_0'].sum())), bool(s.history.kept))"
+    )
+    runs = [
+        subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=120, check=True)
+        for _ in range(2)
+    ]
+    (first, compiled), (second, kept) = (run.stdout.split() for run in runs)
+    assert (compiled, kept) == ("False", "True"), [run.stderr for run in runs]
+    assert first == second
+
+
+CHANGES: dict[str, Callable[[], Any]] = {
+    "weights": lambda: wb.open(deep(1)),
+    "the name of an input": lambda: wb.open(deep(name="y")),
+    "a target": lambda: wb.open(deep(), target="llvm -num-cores=3"),
+    "a pass left out": lambda: wb.open(deep()).rerun(disabled_pass=["FuseOps"]),
+    "a pass twice": lambda: wb.open(deep()).rerun(insert={"FoldConstant": "FoldConstant"}),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_differs_in_anything_is_another_model(change: str) -> None:
+    assert not is_kept(wb.open(deep()))
+    assert not is_kept(CHANGES[change]())
+
+
+def test_settings_and_limits_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not is_kept(wb.open(deep()))
+    with PassContext(opt_level=2):
+        assert not is_kept(wb.open(deep()))
+    with PassContext(required_pass=["FastMath"]):
+        assert not is_kept(wb.open(deep()))
+    monkeypatch.setattr(limits, "fold_bytes", 1000)
+    assert not is_kept(wb.open(deep()))
+    monkeypatch.undo()
+
+
+class Counting(PassInstrument):
+    """Counts the passes that run."""
+
+    runs = 0
+
+    def run_after_pass(self, mod: Any, info: Any) -> None:
+        self.runs += 1
+
+
+def test_who_watches_passes_sees_them() -> None:
+    assert not is_kept(wb.open(deep()))
+    watching = Counting()
+    with PassContext(instruments=[watching]):
+        relay.build(deep())
+    assert watching.runs > 10
+
+
+def test_nothing_is_kept_of_edits() -> None:
+    session = wb.open(deep())
+    assert not is_kept(session)
+    kernel = session.kernels[0]
+    found = session.candidates(kernel)
+    other = next(one for one in reversed(found) if one.refusal is None)
+    for change in (
+        lambda it: it.choose(kernel, other.implementation.name, **other.config),
+        lambda it: it.edit(schedule={kernel: it.schedule(kernel)}),
+        lambda it: it.edit(relay=it.relay.script()),
+    ):
+        for start in (session, wb.open(deep())):
+            changed = change(start)
+            assert not is_kept(changed)
+            np.testing.assert_allclose(changed.run({"x": X})["output_0"], by_numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_what_users_enter_is_compiled_in() -> None:
+    assert not is_kept(wb.open(deep()))
+
+    def compute(attrs: Any, inputs: list[Any], out_type: Any) -> list[Any]:
+        return [te.compute(out_type.shape, lambda *where: te.const(0.0, "float32"), name="mine")]
+
+    relay.op.register_compute("nn.conv2d", compute)
+    try:
+        session = wb.open(deep())
+        assert not is_kept(session)
+        assert (session.run({"x": X})["output_0"] == 0.25).all(), "the user's own product, which is nothing"
+        assert (relay.build(deep(), target="llvm").run({"x": X})["output_0"] == 0.25).all()
+    finally:
+        strategy.STRATEGIES.remove("nn.conv2d")
+
+
+def test_a_function_put_in_place_of_the_workbench_s_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = wb.open(deep())
+    assert key_of(session.plan, session.step(0).stage.module, ()) is not None
+    own = next(name for name, value in vars(softmax).items() if getattr(value, "__module__", "") == softmax.__name__)
+    monkeypatch.setattr(softmax, own, lambda *given: None)
+    assert key_of(session.plan, session.step(0).stage.module, ()) is None
+
+
+def test_files_written_after_they_were_read_are_not_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = wb.open(deep())
+    kept_models.sources_digest.cache_clear()
+    monkeypatch.setattr(kept_models, "IMPORTED_AT", 0.0)
+    try:
+        assert key_of(session.plan, session.step(0).stage.module, ()) is None
+    finally:
+        kept_models.sources_digest.cache_clear()
+
+
+def test_small_models_and_caches_that_are_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = relay.var("x", shape=(4,))
+    session = wb.open(wb.IRModule.from_expr(relay.Function([small], relay.nn.relu(small))))
+    assert key_of(session.plan, session.step(0).stage.module, ()) is None
+    monkeypatch.setenv("WORKBENCH_CACHE", "off")
+    session = wb.open(deep())
+    assert key_of(session.plan, session.step(0).stage.module, ()) is None
+
+
+def test_a_damaged_entry_is_compiled_anew(cache: Path) -> None:
+    assert not is_kept(wb.open(deep()))
+    largest = max(cache.rglob("*.wb"), key=lambda path: path.stat().st_size)
+    data = bytearray(largest.read_bytes())
+    data[len(data) // 2] ^= 1
+    largest.write_bytes(data)
+    session = wb.open(deep())
+    with pytest.warns(CacheWarning, match="cannot be used"):
+        assert not is_kept(session)
+    np.testing.assert_allclose(session.run({"x": X})["output_0"], by_numpy(), rtol=1e-4, atol=1e-5)
+    assert is_kept(wb.open(deep()))
+
+
+def test_threads_that_build_at_once_share_a_model() -> None:
+    assert not is_kept(wb.open(deep()))
+    session = wb.open(deep())
+    found: list[Any] = []
+    threads = [threading.Thread(target=lambda: found.append(session.build())) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4
+    assert len(set(map(id, found))) == 1
+
+
+def test_a_full_disk_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept_models, "_free", lambda folder: 1000)
+    assert not is_kept(wb.open(deep()))
+    assert not is_kept(wb.open(deep()))
