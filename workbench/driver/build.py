@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 from ..codegen.backend import backend_of, building_for
-from ..core import progress, reliance
 from ..core.errors import WorkbenchError
 from ..core.module import IRModule
 from ..core.origin import OriginTable
@@ -22,7 +20,8 @@ from ..runtime.model import CompiledModel
 from ..runtime.module import Module
 from ..target.target import Target
 from ..tir.transforms.pipeline import lower_module as lower_loops
-from . import actions, kept_models
+from . import actions
+from .built import built_alone
 from .contents import Contents
 from .history import Stage
 from .plan import CompilePlan, ProgramRef
@@ -48,22 +47,9 @@ def build_model(
     """
     chosen = building_for(target, target_host)
     module = bound_module(mod, params)
-    plan = plan_of(chosen)
-    key = kept_models.key_of(plan, module, actions.deciding()) if provider is None else None
-
-    @cache
-    def made() -> CompiledModel:
-        with progress.task("build", 4) as task:
-            return run(plan, module, provider, task.advance).compiled
-
-    kept = kept_models.find(key, chosen, made)
-    if kept is not None:
-        return kept
-    with reliance.recording() as recorded:
-        compiled = made()
-    if not recorded.settled().keys:
-        kept_models.keep(key, compiled)
-    return compiled
+    if provider is not None:
+        return run(plan_of(chosen), module, provider).compiled
+    return built_alone(plan_of(chosen), module, lambda plan: run(plan, module))
 
 
 def optimize(

@@ -192,8 +192,10 @@ class History:
         self._watchers = WeakSet[Watcher]()
         self.known: dict[str, Any] = {}
         """Origins by step, filled by `origin_index` when they are asked for."""
-        self.kept: dict[str, Any] = {}
-        """By a program's last step: the model that an earlier process compiled (`kept_models`)."""
+        self.models: dict[str, Any] = {}
+        """By a program's last step, which is not computed: its native code, made without the steps (`built`)."""
+        self.building = threading.RLock()
+        """Held by who makes one of them: a second thread waits for it."""
         self.compiled_apart: dict[str, set[str]] = {}
         """By a program's last step: kernels of it that were compiled by themselves, to be looked at or measured."""
 

@@ -1,7 +1,6 @@
 """Compiled models on disk: what any process has built before is linked and run, not compiled again.
 
-    model = built(session)                      # linked, or compiled and kept
-    key = key_of(plan, module, deciders)        # without a session; None: such a model is not kept
+    key = key_of(plan, module, deciders)        # None: such a model is not kept
     model = find(key, plan.target, again)       # None: it was not built before
     keep(key, model)                            # written beside the program
 
@@ -25,7 +24,7 @@ from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -43,12 +42,7 @@ from ..relay.ir import expr as r
 from ..runtime.model import CompiledModel, TensorSpec
 from ..runtime.module import CodeUnit
 from ..target.target import Target
-from .history import Step, identities
-from .pipeline import CODEGEN
 from .plan import CompilePlan, LowerRow, PassRow, ScheduleRow
-
-if TYPE_CHECKING:
-    from .session import Session
 
 FORMAT: Final = 1
 THREAD: Final = "workbench-keep"
@@ -61,39 +55,6 @@ _NOT_COMPILING: Final = frozenset({"ui", "views", "teach", "__pycache__"})
 """Folders of the workbench that no compiling code imports."""
 
 Key = Mapping[str, Any]
-
-
-def built(session: Session) -> Any:
-    """The compiled model of a session: of this process, else of an earlier one, else it is compiled now and kept."""
-    known = _kept(session) if CODEGEN in session.labels else None
-    return known or compiled(session).stage.compiled
-
-
-def _kept(session: Session) -> CompiledModel | None:
-    """The model of an earlier process; None where this one has it, or makes it now for those to come."""
-    history, actions = session.history, session.actions
-    index = session.labels.index(CODEGEN)
-    if history.peek(actions, index) is not None or history.guard is not None:
-        return None
-    key = key_of(session.plan, session.step(0).stage.module, session.deciders)
-    if key is None:
-        return None
-    identity = identities(actions)[index]
-    found = history.kept.get(identity) or find(key, session.target, lambda: compiled(session).stage.compiled)
-    if found is not None:
-        return history.kept.setdefault(identity, found)
-    step = compiled(session)
-    if not any(before.relied.keys for before in step.path):
-        keep(key, step.stage.compiled)
-    return None
-
-
-def compiled(session: Session) -> Step:
-    """The step of a session's native code, computed.  Raises what stopped it."""
-    step = session.step(CODEGEN)
-    if step.error is not None:
-        raise step.error
-    return step
 
 
 # --- what a model depends on --------------------------------------------------------------------------------------

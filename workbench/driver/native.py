@@ -36,6 +36,15 @@ def compile_stage(stage: Stage, target: Target) -> Any:
 
 def compiled_model(module: IRModule, lowered: Lowered, target: Target) -> CompiledModel:
     """Compile the loop functions of a lowered model."""
+    compiled = backend_of(target).compile_module(module, target).module()
+    give_back_memory()  # what LLVM's and the loop passes' programs took: a third of what a session keeps, in 1 ms
+    # What a person wrote, or made by steps that were not vouched for, may leave some of the outputs as they were.
+    by_hand = is_unsafe(module) or any(map(is_by_hand, module.functions.values()))
+    return model_of(lowered, compiled, fills_outputs=not by_hand)
+
+
+def model_of(lowered: Lowered, compiled: Module, fills_outputs: bool) -> CompiledModel:
+    """The model of compiled functions that were lowered from a graph."""
     names = lowered.output_names or tuple(f"output_{index}" for index in range(len(lowered.outputs)))
     # Of the kernels as they were lowered: in a session the module's own are flat by now.
     shapes = {
@@ -48,8 +57,6 @@ def compiled_model(module: IRModule, lowered: Lowered, target: Target) -> Compil
     called = output_values(names, [*others, *(buffer.name for buffer in lowered.temporaries)])
     params = cast("tuple[Buffer, ...]", cast(PrimFunc, lowered.module["main"]).params)
     renamed = {id(buffer): name for buffer, name in zip(params[len(params) - len(called) :], called, strict=True)}
-    compiled = backend_of(target).compile_module(module, target).module()
-    give_back_memory()  # what LLVM's and the loop passes' programs took: a third of what a session keeps, in 1 ms
     return CompiledModel(
         name="default",
         module=compiled,
@@ -70,8 +77,7 @@ def compiled_model(module: IRModule, lowered: Lowered, target: Target) -> Compil
             )
             for call in lowered.calls
         ),
-        # What a person wrote, or made by steps that were not vouched for, may leave some of them as they were.
-        fills_outputs=not (is_unsafe(module) or any(map(is_by_hand, module.functions.values()))),
+        fills_outputs=fills_outputs,
     )
 
 

@@ -33,6 +33,7 @@ from .ablation import Ablation, ablation
 from .actions import actions_of
 from .as_python import to_python
 from .branches import Branches
+from .built import built
 from .checking import BackgroundCheck
 from .choices import Candidates, candidates_of, plan_with
 from .debugging import debug
@@ -40,7 +41,6 @@ from .dropping import applicable_plan
 from .edits import as_kernels, checked_row, require_change, rescheduled, with_passes
 from .first_run import SCHEDULED, require_harmless
 from .history import Action, History, Stage, Step
-from .kept_models import built
 from .layers import SessionLayer, layers_of
 from .llvm_passes import llvm_passes
 from .numerics.check import check_numerics

@@ -148,12 +148,14 @@ class LlvmBackend:
         """Refuse a target whose triple, processor, features or ABI LLVM does not know, before anything is compiled."""
         machine.target_machine(machine.job_of("", target))
 
-    def compile_module(self, mod: IRModule, target: Target | str = "llvm", debug: bool = True) -> Artefact:
-        """Compile every loop function of `mod`.
+    def compile_module(
+        self, mod: IRModule, target: Target | str = "llvm", debug: bool = True, only: Container[str] | None = None
+    ) -> Artefact:
+        """Compile every loop function of `mod`, or those of the names `only`, which call the others by symbol.
 
         Raises `WorkbenchError` for what cannot be lowered or emitted; nothing is then kept.
         """
-        made = self.emit_module(mod, target, debug)
+        made = self.emit_module(mod, target, debug, only=only)
         jobs = [machine.job_of(text, made.target) for text in made.texts.values()]
         made.objects.update(zip(made.texts, cache.compile_cached(jobs), strict=True))
         for number, text in enumerate(made.imports):
@@ -162,20 +164,27 @@ class LlvmBackend:
 
     def module_of(self, code: CodeUnit, target: Target, sources: Callable[..., str]) -> Module:
         """The functions of code that was made for `target` before; `sources` gives texts as `Artefact.get_source`."""
-        return _module(code, _link(code, target), sources)
+        return _module(code, None if code.foreign else _link(code, target), sources)
 
     def emit_module(
-        self, mod: IRModule, target: Target | str = "llvm", debug: bool = True, expressions: bool = False
+        self,
+        mod: IRModule,
+        target: Target | str = "llvm",
+        debug: bool = True,
+        expressions: bool = False,
+        only: Container[str] | None = None,
     ) -> Artefact:
         """The LLVM IR of every loop function of `mod`, not compiled: an artefact without objects.
 
-        With `expressions`, debug locations tell apart the expressions of a line; the code is the same.
+        With `expressions`, debug locations tell apart the expressions of a line; the code is the same.  `only`: the
+        names of those to emit, which are lowered already.
         """
         chosen = Target(target)
-        lowered = lower_module(mod)
+        lowered = mod if only is not None else lower_module(mod)
         functions = {name: func for name, func in lowered.items() if isinstance(func, t.PrimFunc)}
         returns.require_uncalled(functions, contained=is_unsafe(mod))
         symbols = {name: symbol(name) for name in functions}
+        functions = {name: func for name, func in functions.items() if only is None or name in only}
         exported = {name: f"__tvm_ffi_{exported_name(name)}" for name in functions}
         features = machine.needed_features(chosen)
         texts: dict[str, str] = {}
