@@ -6,7 +6,7 @@ add = wb.build(te.create_prim_func([A, B, C]), target="llvm")
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -71,27 +71,21 @@ def run(
     plan: CompilePlan,
     module: IRModule,
     provider: Provider | None = None,
-    advance: Callable[[], None] = lambda: None,
     contents: Contents | None = None,
 ) -> Stage:
     """What a plan makes of a module, without a history; the same as a session's last step.
 
     `contents` holds the constants that edits name; without edits there are none.
-    `advance` is called after the graph passes, lowering, scheduling and code generation.  Raises the error of the
-    first step that fails.
+    Raises the error of the first step that fails.
     """
     root = actions.import_action(module, plan.program, OriginTable())
     stage = Stage(module)
     made = actions.actions_of(plan, root, contents or Contents(), actions.deciding(), provider)
     for action, label in list(zip(made, plan.labels, strict=True))[1:]:
-        if action.kind == "lower":
-            advance()
         try:
             stage = action.run(stage)
         except WorkbenchError as error:
             raise error.located(f"step {label}") from None
-        if action.kind != "pass":
-            advance()
     return stage
 
 
