@@ -12,7 +12,7 @@ from typing import Any
 from ...core import reliance
 from ...core.errors import WorkbenchError
 from ...core.module import IRModule
-from ...core.node import Node, rewrite, traced_nodes
+from ...core.node import Node, rewrite, traced_in
 from .expr import Call, Function
 from .operator import OPERATORS, Operator
 
@@ -37,7 +37,7 @@ def with_operators_of_now(module: IRModule) -> IRModule:
 
 def _classes(module: IRModule) -> Iterator[type[Operator]]:
     graphs = [function for function in module.functions.values() if isinstance(function, Function)]
-    for node in traced_nodes(graphs):
+    for node in traced_in(graphs):
         if isinstance(node, Call) and isinstance(node.op, Operator) and node.op.class_code is not None:
             yield type(node.op)
 
