@@ -1,5 +1,5 @@
 // A text to edit, with colours, line numbers, and the kernel's refusal on its line.
-import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { copyLineDown, copyLineUp, deleteLine, history, historyKeymap, indentLess, indentMore, indentWithTab, moveLineDown, moveLineUp, selectLine, standardKeymap, toggleComment, toggleTabFocusMode } from "@codemirror/commands";
 import { HighlightStyle, StreamLanguage, syntaxHighlighting } from "@codemirror/language";
 import { python } from "@codemirror/legacy-modes/mode/python";
 import { EditorState, StateEffect, StateField } from "@codemirror/state";
@@ -39,6 +39,14 @@ const refusal = StateField.define<DecorationSet>({
   provide: (field) => EditorView.decorations.from(field),
 });
 
+const KEYS = [
+  { key: "Alt-ArrowUp", run: moveLineUp }, { key: "Shift-Alt-ArrowUp", run: copyLineUp },
+  { key: "Alt-ArrowDown", run: moveLineDown }, { key: "Shift-Alt-ArrowDown", run: copyLineDown },
+  { key: "Alt-l", mac: "Ctrl-l", run: selectLine },
+  { key: "Mod-[", run: indentLess }, { key: "Mod-]", run: indentMore }, { key: "Shift-Mod-k", run: deleteLine },
+  { key: "Mod-/", run: toggleComment }, { key: "Ctrl-m", mac: "Shift-Alt-m", run: toggleTabFocusMode },
+];
+
 interface Shape { text: string; line: number; refused: ErrorView | null; apply(text: string): void; changed(text: string): void; close(): void }
 
 export function Editor({ text, line, refused, apply, changed, close }: Shape) {
@@ -70,7 +78,7 @@ function state(text: string, actions: { current: Pick<Shape, "apply" | "changed"
       keymap.of([
         { key: "Mod-Enter", run: (view) => { actions.current.apply(view.state.doc.toString()); return true; } },
         { key: "Escape", run: () => { actions.current.close(); return true; } },
-        ...defaultKeymap, ...historyKeymap, indentWithTab,
+        ...KEYS, ...standardKeymap, ...historyKeymap, indentWithTab,
       ]),
     ],
   });
