@@ -85,6 +85,19 @@ def test_the_graph_in_words_why_not_and_what_passes_do(harness: Harness, dark: b
 
 
 @pytest.mark.parametrize("dark", LIGHTS)
+def test_candidates_with_their_configurations_and_a_choice(harness: Harness, dark: bool) -> None:
+    shown(harness, dark)
+    pane = harness.page.get_by_role("region", name="pane B")
+    pane.get_by_role("combobox", name="Kernel").select_option("fused_nn_conv2d_nn_bias_add_add_nn_relu")
+    pane.get_by_role("button", name="Candidates", exact=True).click()
+    pane.get_by_role("button", name="configurations of").first.click()
+    pane.get_by_role("button", name="Choose conv2d.plain").click()
+    harness.push()
+    expect(pane.get_by_role("button", name="The cheapest again")).to_be_visible()
+    assert grave(harness) == []
+
+
+@pytest.mark.parametrize("dark", LIGHTS)
 def test_a_text_being_edited_and_its_refusal(harness: Harness, dark: bool) -> None:
     shown(harness, dark)
     page = harness.page

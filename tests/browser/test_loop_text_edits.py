@@ -114,6 +114,41 @@ def test_an_applied_text_is_the_programs_and_the_keys_are_at_the_line_again(
     assert screen.session.labels.count("Edit") == 0
 
 
+COLOURED = """line => [...line.querySelectorAll('[class*=wb-t-]')].map(
+    span => [/wb-t-(\\w+)/.exec(span.className)[1], span.textContent])"""
+
+
+def test_the_editor_has_the_colours_of_the_pane(harness: Harness, screen: Workbench) -> None:
+    row = line(harness, "Schedule")
+    shown = row.locator(".wb-line").evaluate(COLOURED)
+    assert {kind for kind, _ in shown} >= {"fun", "num"}
+    row.dblclick()
+    edited = editor(harness).locator(".cm-line", has_text="T.max(")
+    expect(edited.locator("[class*=wb-t-]").first).to_be_visible()
+    assert edited.evaluate(COLOURED) == shown
+
+
+def test_keys_of_the_editor_indent_move_and_comment(harness: Harness, screen: Workbench) -> None:
+    page = harness.page
+    line(harness, "Schedule").dblclick()
+    active = editor(harness).locator(".cm-activeLine")
+    text = active.inner_text()
+    inside = " " * (len(text) - len(text.lstrip()))
+    page.keyboard.press("End")
+    page.keyboard.type("\nif True:\npass")
+    assert active.inner_text() == f"{inside}    pass", "Enter stands further in behind a colon, else as far"
+    page.keyboard.press("Tab")
+    assert active.inner_text() == f"    {inside}    pass"
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Alt+ArrowUp")
+    below = editor(harness).locator(".cm-activeLine + .cm-line")
+    assert (active.inner_text(), below.inner_text()) == (f"{inside}    pass", f"{inside}if True:")
+    page.keyboard.press("Control+/")
+    assert active.inner_text() == f"{inside}    # pass"
+    page.keyboard.press("Shift+Control+k")
+    assert active.inner_text() == f"{inside}if True:"
+
+
 @pytest.mark.parametrize(("layer", "step"), [("Relay", "Import"), ("Fused", "FuseOps")])
 def test_the_text_of_a_graph_is_edited_where_it_is_read(
     harness: Harness, screen: Workbench, layer: str, step: str

@@ -71,6 +71,18 @@ def test_a_click_on_a_box_lights_loops_and_assembly(saved: Path, page: Page) -> 
     expect(page.locator(".wb-problem")).to_have_count(0)
 
 
+def test_candidates_are_read_and_none_can_be_chosen(saved: Path, page: Page) -> None:
+    opened(page, saved)
+    pane = region(page, "B")
+    pane.get_by_role("button", name="Candidates", exact=True).click()
+    table = pane.get_by_role("table", name="Candidates", exact=True)
+    expect(table.get_by_role("row").nth(1)).to_contain_text("✓ by cost")
+    choose = table.get_by_role("button", name="Choose").last
+    expect(choose).to_have_attribute("aria-disabled", "true")
+    expect(choose).to_have_attribute("title", re.compile("it is a recording without a kernel"))
+    expect(page.locator(".wb-problem")).to_have_count(0)
+
+
 def test_steps_and_rewrites_are_stepped_through(saved: Path, page: Page) -> None:
     opened(page, saved)
     page.get_by_role("listbox", name="Steps").get_by_role("option", name="FuseOps").click()

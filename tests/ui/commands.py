@@ -66,6 +66,8 @@ def of_the_graph(screen: Workbench) -> dict[str, dict[str, Any]]:
         "set_attribute": {"layer": "relay", "step": "", "place": call, "number": 0, "name": "alpha", "text": "1"},
         "checks.narrow": {"step": "FuseOps"}, "checks.save_test": {"step": "FuseOps"},
         "target.set": {"text": "llvm", "seen": "s"},
+        "candidates": {"kernel": KERNEL},
+        "candidates.choose": {"kernel": KERNEL, "name": "n", "config": {"columns": 4}, "seen": "s"},
         "branch": {"number": 0}, "branches.whole": {"number": 0}, "measure": {"kernel": KERNEL, "number": 0},
         "views.keep": {"name": "v", "place": "A=tir"}, "views.remove": {"name": "v"},
         "share.python": {"place": "A=tir"},

@@ -27,8 +27,8 @@ from workbench.views.snapshot import BYTES, Snapshot, contents_of, schedule_snap
 from workbench.views.snapshot_steps import steps_snapshot
 
 # What is left of HTML on a repository's page: no styles, scripts, pictures within the text, events or addresses.
-TAGS = {"details", "summary", "div", "b", "h4", "p", "pre", "span", "table", "tbody", "tr", "td"}
-ATTRIBUTES = {"open", "class", "style"}  # the last two are stripped, and nothing depends on them
+TAGS = {"details", "summary", "div", "b", "h4", "p", "pre", "span", "table", "thead", "tbody", "tr", "th", "td"}
+ATTRIBUTES = {"open", "scope", "colspan", "class", "style"}  # the last two are stripped, and nothing depends on them
 SVG = {"svg", "title", "rect", "text", "path"}
 
 

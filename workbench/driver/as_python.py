@@ -12,6 +12,7 @@ from ..core.errors import WorkbenchError
 from ..schedule.trace import Trace
 from ..tir.nodes import PrimFunc
 from .anchors import located
+from .choices import choosing_call
 from .option_code import RESERVED, OptionCode
 from .plan import CompilePlan, EditRow, LowerRow, PassRow, Row, ScheduleRow, TextDelta, default_rows
 from .rebase import RebaseError
@@ -226,9 +227,8 @@ def _marked(session: Session, delta: TextDelta) -> str:
 def _choices(session: Session, row: LowerRow, index: int) -> Iterator[str]:
     """What a person chose to compute kernels, by the names that they have now."""
     for one in row.choices:
-        numbers = [f"{key}={value}" for key, value in one.config]
         for name in located(one.at, session.step(index).stage)[0]:
-            yield f"s = s.choose({', '.join([repr(name), repr(one.implementation), *numbers])})"
+            yield choosing_call(name, one.implementation, one.config)
 
 
 def _schedules(session: Session, row: ScheduleRow, index: int, as_made: bool = False) -> Iterator[str]:

@@ -10,13 +10,14 @@ above; where it is not to be had any more the step stops, and `rebase` drops it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from .._lazy import views
 from ..core.errors import WorkbenchError, nearest
 from ..lower.choosing import Candidate, candidates, choice_by_hand, no_choice
-from ..lower.implementation import Choice, Workload
+from ..lower.implementation import Choice, Config, Workload
 from ..lower.kernel import Kernel
 from .anchors import anchor, located
 from .history import Stage
@@ -47,16 +48,27 @@ class Candidates(Sequence[Candidate]):
 
     __repr__ = __str__
 
+    def is_taken(self, one: Candidate) -> bool:
+        """Whether it computes the kernel now."""
+        return self.taken is not None and self.taken.implementation is one.implementation
+
+    def config(self, one: Candidate) -> Config:
+        """The config with which it computes the kernel now; of others their cheapest."""
+        return self.taken.config if self.taken is not None and self.is_taken(one) else one.config
+
     def _line(self, one: Candidate) -> str:
         name = one.implementation.name
         if one.refusal is not None:
             return f"  {name:<16} not: {one.refusal}"
-        taken = self.taken is not None and self.taken.implementation is one.implementation
-        config = self.taken.config if taken and self.taken is not None else one.config
+        config = self.config(one)
         numbers = " ".join(f"{key}={value}" for key, value in config.items())
         cycles = one.implementation.cost(self.workload, config)
         several = f", one of {one.configs}" if one.configs > 1 else ""
-        return f"{'*' if taken else ' '} {name:<16} {cycles:>14,.0f} cycles  {numbers}{several}".rstrip()
+        mark = "*" if self.is_taken(one) else " "
+        return f"{mark} {name:<16} {cycles:>14,.0f} cycles  {numbers}{several}".rstrip()
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return views().candidates_bundle(self)
 
 
 def candidates_of(session: Session, kernel: str) -> Candidates:
@@ -95,6 +107,12 @@ def plan_with(session: Session, kernel: str, implementation: Any, config: Mappin
         raise lowered.error
     lowered.stage.default_schedule(lowered.stage.kernels(plan.target)[kernel])  # raises where it does not fit
     return plan
+
+
+def choosing_call(kernel: str, implementation: str = "", config: Iterable[tuple[str, Any]] = ()) -> str:
+    """The line of Python that chooses."""
+    given = [repr(kernel), *([repr(implementation)] if implementation else ())]
+    return f"s = s.choose({', '.join([*given, *(f'{key}={value}' for key, value in config)])})"
 
 
 def _without(one: ChosenBy, kernel: str, stage: Stage) -> list[ChosenBy]:

@@ -319,7 +319,7 @@ class Session(Value):
         """What can compute a kernel's operator: the cheapest first, then what does not fit, and why; prints a table."""
         return candidates_of(self, kernel)
 
-    def choose(self, kernel: str, implementation: Any = "", **config: SupportsIndex) -> Session:
+    def choose(self, kernel: str, implementation: Any = "", /, **config: SupportsIndex) -> Session:
         """A session in which an implementation (its name, or one of `candidates`) computes a kernel, so configured.
 
         Neither: the cheapest.  Numbers alone: what computes it now.  Raises `WorkbenchError` where that cannot be.

@@ -21,7 +21,7 @@ from workbench.core.errors import WorkbenchError
 from workbench.core.host import is_alive, this_process
 from workbench.core.interrupts import hold_interrupts
 from workbench.ui.changes_offers import answers, given_up, notebook, of_another_notebook, taken
-from workbench.ui.changes_replay import SCHEDULE, MissingBranch, Replay, still_to_come
+from workbench.ui.changes_replay import OF_A_KERNEL, MissingBranch, Replay, still_to_come
 from workbench.ui.changes_store import ChangesStore, Saved, file_key
 from workbench.ui.pipeline_edits import Call
 from workbench.ui.protocol import Answer
@@ -30,7 +30,7 @@ from workbench.views.strings.tables import say
 Command = Callable[[dict[str, Any]], Answer]
 PIPELINE: Final = ("pipeline.edit", "pipeline.without", "pipeline.switch_on", "pipeline.rebase", "pipeline.insert",
                    "pipeline.options", "pipeline.undo", "pipeline.redo")  # fmt: skip
-RECORDED: Final = frozenset({*PIPELINE, *SCHEDULE, "branch", "set_attribute", "target.set"})
+RECORDED: Final = frozenset({*PIPELINE, *OF_A_KERNEL, "branch", "set_attribute", "target.set"})
 _MOST: Final = 1_000
 """Commands of one screen that are kept."""
 _SHOWN: Final = 12

@@ -18,6 +18,8 @@ SCHEDULE: Final = ("schedule.apply", "schedule.accept", "schedule.force", "sched
                    "schedule.switch", "schedule.drop", "schedule.go", "schedule.replay", "lens.release",
                    "take_back")  # fmt: skip
 """Commands that move the schedule of a kernel."""
+OF_A_KERNEL: Final = (*SCHEDULE, "candidates.choose")
+"""Commands that change a kernel."""
 
 
 class MissingBranch(WorkbenchError):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from workbench.core.errors import WorkbenchError
 from workbench.driver.history import Action, identities
-from workbench.ui.changes_replay import SCHEDULE, MissingBranch
+from workbench.ui.changes_replay import OF_A_KERNEL, MissingBranch
 from workbench.ui.pipeline import PipelineCommands
 from workbench.ui.pipeline_edits import Call, plan
 from workbench.views.layers import LayersModel
@@ -92,7 +92,7 @@ class SessionSubject:
             names |= {"label": label, "of": str(self._alike(label, op))}
         if op == "set_attribute":
             names["call"] = self._call_meant(kept)
-        if op in SCHEDULE and (made_of := self._made_of().get(str(kept.get("kernel")))):
+        if op in OF_A_KERNEL and (made_of := self._made_of().get(str(kept.get("kernel")))):
             names["made_of"] = made_of
         if op == "branch":
             names |= self._branch_meant(kept.get("number"))
@@ -116,7 +116,7 @@ class SessionSubject:
             found |= {"step": meant[0]} if meant else {}
         if "call" in names:
             found |= self._call_named(str(names["call"]), found)
-        if (made_of := names.get("made_of")) and op in SCHEDULE:
+        if (made_of := names.get("made_of")) and op in OF_A_KERNEL:
             found["kernel"] = self._kernel_made_of(str(made_of), found.get("kernel"))
         if op == "branch":
             found["number"] = self._branch_named(names, became)

@@ -196,6 +196,7 @@ def _whole_graph(ask: _Recorder, layer: str) -> None:
 def _kernel(ask: _Recorder, kernel: str, layers: list[str], closely: bool) -> None:
     ask.ask("links", kernel=kernel)
     ask.ask("formulas", kernel=kernel)
+    ask.ask("candidates", kernel=kernel)
     for layer in (one for one in _OF_A_KERNEL if one in layers):
         _pane(ask, layer, kernel, closely)
         if layer in _PLACED:

@@ -25,6 +25,7 @@ from workbench.driver.measure import measure_kernel, modelled_cycles
 from workbench.driver.session import Session
 from workbench.ui.ablation import ablation_commands
 from workbench.ui.branches import BranchCommands
+from workbench.ui.candidates import CHOOSE, candidate_commands
 from workbench.ui.changes import RECORDED, Changes, Command, Record
 from workbench.ui.changes_store import ChangesStore
 from workbench.ui.changes_subject import SessionSubject
@@ -135,6 +136,7 @@ class Workbench(Screen):
             **self._places.table(),
             **self._exercise.table(),
             **self._steps.edits.seeing(TargetCommands(lambda: self._model.session, self._go).table(), "target.set"),
+            **self._steps.edits.seeing(candidate_commands(lambda: self._model.session, self._go), CHOOSE),
             **TensorCommands(lambda: self.session, self._run_inputs).table(),
             **remark_commands(lambda: self._model),
             **why_not_commands(lambda: self._model),

@@ -15,6 +15,7 @@ from .._lazy import checks_screen, llvm_screen, session_of, workbench_screen
 from ..core.module import IRModule
 from ..driver.text import function_text, script
 from ..relay.ir.expr import Function
+from .candidates import candidates_html, view_of
 from .checks import checks_html, checks_view
 from .graph import graph_svg
 from .html import changes_html, plain, program_html, text_html
@@ -26,6 +27,7 @@ from .summary import summary_html, summary_text
 from .witness import witness_of, witness_svg
 
 if TYPE_CHECKING:
+    from ..driver.choices import Candidates
     from ..driver.difference import Difference
     from ..driver.llvm_passes import LlvmPasses
     from ..driver.session import Session
@@ -95,6 +97,11 @@ def report_bundle(report: Any) -> Bundle:
 def check_bundle(check: Any) -> Bundle:
     """A check that may still run: what is known now."""
     return {"text/plain": plain(str(check)), "text/html": checks_html(checks_view(check))}
+
+
+def candidates_bundle(found: Candidates) -> Bundle:
+    """What can compute a kernel: a table."""
+    return {"text/plain": plain(str(found)), "text/html": candidates_html(view_of(found))}
 
 
 def show_check(check: Any) -> Any:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..analysis.loop_trees import LoopTree, loop_tree
 from ..core.errors import WorkbenchError
 from ..driver.difference import Difference
+from .candidates import CandidatesView, candidates_html, candidates_text, candidates_view
 from .graph import graph_view
 from .graph_groups import boxes_of, drawn
 from .graph_view import GraphView
@@ -104,6 +105,8 @@ class Contents:
     """Of a loop program: the SVG of its stages; else empty."""
     difference: Difference | None
     tree: LoopTree | None
+    candidates: CandidatesView | None = None
+    """What can compute the kernel of the tree; None where there is nothing to choose."""
     later: str = ""
     """What is not there, and why."""
 
@@ -155,6 +158,7 @@ def contents_of(session: Session, step: str = "", kernel: str = "") -> Contents:
         _flow(session, kernel) if main is None else "",
         _difference(session, step, last),
         tree,
+        _candidates(session, tree),
         later,
     )
 
@@ -188,6 +192,14 @@ def _slowest(session: Session, kernel: str, now: bool) -> tuple[LoopTree | None,
         return loop_tree(before.stage.default_schedule(kernels[name])), ""
     except WorkbenchError as error:
         return None, say.snapshot.no_loops(error.code, error.message)
+
+
+def _candidates(session: Session, tree: LoopTree | None) -> CandidatesView | None:
+    try:
+        found = candidates_view(session, tree.name) if tree is not None else None
+    except WorkbenchError:  # the program stopped before its kernels: the summary tells it
+        return None
+    return found if found is not None and found.rows else None
 
 
 def _laid_out(main: Any) -> GraphView | None:
@@ -231,6 +243,8 @@ def text_of(found: Contents) -> str:
         parts.append(str(found.difference))
     if found.tree is not None:
         parts.append(f"{say.snapshot.loops_of(found.tree.name)}\n{tree_text(found.tree)}")
+    if found.candidates is not None:
+        parts.append(candidates_text(found.candidates))
     if found.later:
         parts.append(found.later)
     return plain("\n\n".join(parts))
@@ -262,6 +276,8 @@ def html_of(found: Contents, session: Session) -> str:
         parts.append(changes_html(found.difference.summary, kinds, budget=24_000))
     if found.tree is not None:
         parts.append(_tree_html(found.tree))
+    if found.candidates is not None:
+        parts.append(candidates_html(found.candidates))
     if found.later:
         parts.append(f"<p>{escape(visible(found.later))}</p>")
     return "".join(parts)

@@ -1,13 +1,13 @@
 // A text to edit, with colours, line numbers, and the kernel's refusal on its line.
-import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
-import { HighlightStyle, StreamLanguage, syntaxHighlighting } from "@codemirror/language";
-import { python } from "@codemirror/legacy-modes/mode/python";
+import { copyLineDown, copyLineUp, deleteLine, history, historyKeymap, indentLess, indentMore, indentWithTab, moveLineDown, moveLineUp, selectLine, standardKeymap, toggleComment, toggleTabFocusMode } from "@codemirror/commands";
+import { HighlightStyle, indentService, indentUnit, StreamLanguage, syntaxHighlighting } from "@codemirror/language";
 import { EditorState, StateEffect, StateField } from "@codemirror/state";
 import { Decoration, drawSelection, EditorView, type DecorationSet, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { useEffect, useRef } from "preact/hooks";
 import { html } from "./parts";
 import { say } from "./strings";
+import { tokens, type Token } from "./text";
 import type { ErrorView } from "./types";
 import { isHere } from "./views";
 
@@ -18,6 +18,25 @@ const COLOURS = syntaxHighlighting(HighlightStyle.define([
   { tag: tags.comment, class: "wb-t-com" },
   { tag: tags.function(tags.variableName), class: "wb-t-fun" },
 ]));
+
+/** The colours of the panes' texts. */
+const NAMES = { "": null, key: "keyword", num: "number", str: "string", com: "comment", fun: "variableName.function" };
+const PROGRAM = StreamLanguage.define<{ left: Token[] }>({
+  startState: () => ({ left: [] }),
+  token(stream, state) {
+    if (stream.sol()) state.left = tokens(stream.string, "python");
+    const [kind, text] = state.left.shift() ?? ["", stream.string.slice(stream.pos)];
+    stream.pos += text.length;
+    return NAMES[kind];
+  },
+  languageData: { commentTokens: { line: "#" } },
+});
+
+/** A line behind one that opens something stands further in. */
+const INDENTED = indentService.of((context, at) => {
+  const { text } = context.lineAt(at, -1);
+  return text.search(/\S|$/) + (/[:([{]\s*$/.test(text) ? 4 : 0);
+});
 
 // Our own marks, since those of @codemirror/lint are images in data URLs, which strict pages block.
 const refuse = StateEffect.define<{ from: number; to: number; message: string } | null>();
@@ -38,6 +57,14 @@ const refusal = StateField.define<DecorationSet>({
   },
   provide: (field) => EditorView.decorations.from(field),
 });
+
+const KEYS = [
+  { key: "Alt-ArrowUp", run: moveLineUp }, { key: "Shift-Alt-ArrowUp", run: copyLineUp },
+  { key: "Alt-ArrowDown", run: moveLineDown }, { key: "Shift-Alt-ArrowDown", run: copyLineDown },
+  { key: "Alt-l", mac: "Ctrl-l", run: selectLine },
+  { key: "Mod-[", run: indentLess }, { key: "Mod-]", run: indentMore }, { key: "Shift-Mod-k", run: deleteLine },
+  { key: "Mod-/", run: toggleComment }, { key: "Ctrl-m", mac: "Shift-Alt-m", run: toggleTabFocusMode },
+];
 
 interface Shape { text: string; line: number; refused: ErrorView | null; apply(text: string): void; changed(text: string): void; close(): void }
 
@@ -64,13 +91,13 @@ function state(text: string, actions: { current: Pick<Shape, "apply" | "changed"
     doc: text,
     extensions: [
       lineNumbers(), history(), drawSelection(), highlightActiveLine(), refusal, COLOURS,
-      StreamLanguage.define(python),
+      PROGRAM, INDENTED, indentUnit.of("    "),
       EditorView.contentAttributes.of({ "aria-label": say.changes.programText, spellcheck: "false" }),
       EditorView.updateListener.of((update) => { if (update.docChanged) actions.current.changed(update.state.doc.toString()); }),
       keymap.of([
         { key: "Mod-Enter", run: (view) => { actions.current.apply(view.state.doc.toString()); return true; } },
         { key: "Escape", run: () => { actions.current.close(); return true; } },
-        ...defaultKeymap, ...historyKeymap, indentWithTab,
+        ...KEYS, ...standardKeymap, ...historyKeymap, indentWithTab,
       ]),
     ],
   });

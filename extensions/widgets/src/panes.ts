@@ -1,5 +1,6 @@
 // A pane: one layer, drawn, as text, as what a step changed, or in its editor.
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { CandidatesPane } from "./candidates";
 import { ComparePane } from "./compare";
 import { EditPane } from "./edits";
 import { FormulaPane } from "./formulas";
@@ -39,7 +40,7 @@ export function PaneView({ store, at }: { store: WorkbenchStore; at: 0 | 1 }) {
     seen.current = store.acted;
     const lost = held && document.activeElement === document.body; // what had the focus is not in the page any more
     if (store.focused !== at || !root || !(acted || lost || document.activeElement === root)) return;
-    (root.querySelector<HTMLElement>("[role=listbox], [role=tree], .wb-graph") ?? root).focus({ preventScroll: true });
+    (root.querySelector<HTMLElement>("[role=listbox], [role=tree], .wb-graph, .wb-values-body") ?? root).focus({ preventScroll: true });
   });
   const focus = () => { if (store.focused !== at) store.set(() => (store.focused = at)); };
   return html`<section class=${`wb-pane ${store.focused === at ? "wb-focused" : ""}`} aria-label=${label} tabindex="-1" ref=${box}
@@ -48,6 +49,7 @@ export function PaneView({ store, at }: { store: WorkbenchStore; at: 0 | 1 }) {
     ${pane.mode === "text" && COMPILED.includes(pane.layer) && html`<${RemarksPanel} store=${store} />`}
     ${pane.mode === "editor" ? html`<${ScheduleScreen} key=${store.kernel} store=${store.editor} />`
       : pane.mode === "lens" ? html`<${LensScreen} key=${store.kernel} store=${store.lens} />`
+      : pane.mode === "candidates" ? html`<${CandidatesPane} store=${store} />`
       : pane.mode === "passes" ? html`<${NativePasses} key=${store.kernel} store=${store.native} />`
       : pane.mode === "changes" ? html`<${Detail} store=${store.steps} call=${reads ? store.text(pane.layer)?.call : undefined}
           made=${reads && html`<${TextPane} store=${store} at=${at} pane=${pane} label=${label} />`} /><${SpokenChanges} store=${store} />`
@@ -73,7 +75,7 @@ function NativePasses({ store }: { store: PipelineStore }) {
 }
 
 function PaneHead({ store, at, pane, title }: { store: WorkbenchStore; at: 0 | 1; pane: Pane; title: string }) {
-  const here = modes(pane.layer);
+  const here = modes(pane.layer).filter((mode) => mode !== "candidates" || store.layer("relay")); // loops alone leave nothing to choose
   const other = store.layer(store.panes[at === 0 ? 1 : 0].layer)?.title ?? "";
   const turn = (mode: Mode) => {
     store.set(() => (store.focused = at));

@@ -6,7 +6,7 @@ import type { Mode, Pane, WorkbenchStore } from "./workbench";
 /** How long nothing may change before one is said to be somewhere, in milliseconds. */
 const STAY_MS = 120;
 const MOST = 100;
-const MODES: Mode[] = ["graph", "tree", "cards", "text", "changes", "editor", "lens", "passes", "compare"];
+const MODES: Mode[] = ["graph", "tree", "cards", "text", "changes", "editor", "lens", "candidates", "passes", "compare"];
 
 export interface Place {
   panes: [Pane, Pane]; focused: 0 | 1; kernel: string; opened: [layer: string, groups: string[]][]; step: string; rewrite: number | null; selected: number[]; of: string;

@@ -1,4 +1,5 @@
 // The state of the screen: what its two panes show, its parts with commands of their own, and what is done on it.
+import { CandidatesStore } from "./candidates";
 import { ChecksStore } from "./checks";
 import { watched } from "./changes";
 import { Extras, TABS, type ExtraName } from "./extras";
@@ -28,6 +29,7 @@ export class WorkbenchStore extends TextEditing {
   readonly tools = new GraphTools(this, (op, args, channel) => this.connection.request(op, args, channel));
   readonly extras: Extras;
   readonly target: TargetStore;
+  readonly candidates: CandidatesStore;
   private checking: ChecksStore | null = null;
   private begun = false;
   private trouble: WorkbenchView["trouble"] = null;
@@ -55,6 +57,7 @@ export class WorkbenchStore extends TextEditing {
     this.steps.onChosen = () => this.showStep();
     this.steps.onMoved = () => void this.open();
     this.target = new TargetStore(host, () => this.steps.view?.plan ?? "", () => this.open());
+    this.candidates = new CandidatesStore(host, this);
     this.steps.subscribe(() => {
       if (this.tools.dropSteps()) this.load();
       this.set(() => this.fitLayers());

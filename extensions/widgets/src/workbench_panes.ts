@@ -8,10 +8,10 @@ export const LOOPS = ["schedule", "te", "tir"];
 export const OF_THE_MODEL = ["onnx", ...GRAPHS];
 
 /**
- * How a pane shows its layer: drawn, as a tree of words, as formulas, as text, what the selected step changed, the schedule's editor and tile lens,
- * LLVM's own passes, beside another branch.
+ * How a pane shows its layer: drawn, as a tree of words, as formulas, as text, what the selected step changed, the schedule's editor and tile lens, what
+ * else can compute the kernel, LLVM's own passes, beside another branch.
  */
-export type Mode = "graph" | "tree" | "cards" | "text" | "changes" | "editor" | "lens" | "passes" | "compare";
+export type Mode = "graph" | "tree" | "cards" | "text" | "changes" | "editor" | "lens" | "candidates" | "passes" | "compare";
 export interface Shown {
   lines: Lines; language: string; call: string; hidden: number[]; constant: number[]; visible: number[] | null; trips: Float64Array; most: number; hottest: number;
   /** The step after which the kernel or the graph has this very text; empty for others. */
@@ -26,7 +26,7 @@ export function pane(layer: string, mode: Mode): Pane {
 /** How a layer can be shown, the usual way first. */
 export function modes(layer: string): Mode[] {
   if (GRAPHS.includes(layer)) return ["graph", "tree", "text", "changes", "compare"];
-  if (layer === "schedule") return ["text", "editor", "lens", "changes", "compare"];
+  if (layer === "schedule") return ["text", "editor", "lens", "candidates", "changes", "compare"];
   if (layer === "te") return ["cards", "text", "changes", "compare"];
   if (layer === "llvm") return ["text", "passes", "changes", "compare"];
   return layer === "onnx" ? ["text"] : ["text", "changes", "compare"];

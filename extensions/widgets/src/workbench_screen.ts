@@ -29,6 +29,7 @@ export function WorkbenchScreen({ store }: { store: WorkbenchStore }) {
     b: () => store.turn("compare"),
     h: () => store.hottest(),
     t: () => store.turn("lens"),
+    p: () => store.turn("candidates"),
     l: () => store.turn("passes"),
     m: () => void store.measure(),
     v: () => void store.verify(),

@@ -22,6 +22,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields, replace
 from typing import Final
 
+from .candidates import Candidates
 from .changes import Changes
 from .charts import Charts
 from .checks import Checks
@@ -39,6 +40,7 @@ from .words import Words
 class Strings:
     """A table for each part; in English where no other is given."""
 
+    candidates: Candidates = field(default_factory=Candidates)
     changes: Changes = field(default_factory=Changes)
     charts: Charts = field(default_factory=Charts)
     checks: Checks = field(default_factory=Checks)

@@ -74,6 +74,7 @@ export const frame = {
     [".", "every line of assembly and LLVM"],
     ["b", "beside another branch"],
     ["t", "the tile lens of the schedule"],
+    ["p", "what can compute the kernel"],
     ["l", "LLVM's passes on the kernel"],
     ["m", "measure the kernel"],
     ["v", "check every step against the imported program"],
@@ -99,12 +100,12 @@ export const frame = {
   measured: (time: string) => `${time} measured`,
   modes: {
     graph: "Graph", tree: "Tree", cards: "Formulas", text: "Text", changes: "Changes", compare: "Compare", editor: "Editor", lens: "Lens",
-    passes: "Passes",
+    passes: "Passes", candidates: "Candidates",
   },
   modesHelp: {
     graph: "Draw it (g)", tree: "The graph in words, for reading aloud", cards: "Each stage as a formula (g)", text: "Read it (i)",
     changes: "What the selected step changed (d)", compare: "Beside another branch: the one before the last change (b)",
-    editor: "Edit the schedule (e)", lens: "The order of visits and the tiles (t)", passes: "LLVM's own passes, one by one (l)",
+    editor: "Edit the schedule (e)", lens: "The order of visits and the tiles (t)", candidates: "What can compute the kernel, and what it costs (p)", passes: "LLVM's own passes, one by one (l)",
   },
   nextPlace: "Next place",
   nextPlaceHelp: "Next place (Enter)",

@@ -6,6 +6,7 @@
 // A text with values in it is a function; a sentence is one text, never put together from parts.
 // What is said where there is no screen yet stands apart, in ./page.
 
+import { candidates } from "./candidates";
 import { changes } from "./changes";
 import { checks } from "./checks";
 import { common } from "./common";
@@ -19,7 +20,7 @@ import { schedule } from "./schedule";
 import { steps } from "./steps";
 import { values } from "./values";
 
-const english = { changes, checks, common, exercise, frame, frame_a, graph, lens, reasons, schedule, steps, values };
+const english = { candidates, changes, checks, common, exercise, frame, frame_a, graph, lens, reasons, schedule, steps, values };
 
 export type Strings = typeof english;
 
