@@ -142,6 +142,18 @@ def test_factors_keep_their_places(expr):
     assert simplify(once, RANGES) is once
 
 
+def test_what_a_dropped_branch_held_does_not_count():
+    never = n.Select(n.LT(I, I), n.Div(K, N), n.Div(I, n.IntImm(-3, "int64")))
+    once = simplify(n.FloorDiv(never, n.IntImm(-3, "int64")), RANGES)
+    assert simplify(once, RANGES) is once
+
+
+def test_what_is_divided_towards_zero_is_no_larger():
+    simplifier = Simplifier({K: (-5, 15)})
+    assert simplifier.bound(n.Div(K, N)) == (-15, 15)
+    assert simplifier.bound(n.Mod(K, N)) == (-15, 15)
+
+
 def test_factors_of_many_divisions_have_short_places():
     """Each held the text of those inside it: 28 of them took 8 s, twice that for each further one."""
     expr = I // 2

@@ -136,7 +136,9 @@ def _may_wrap(s: Simplifier, a: Made, b: Made) -> bool:
 def _constant_division(s: Simplifier, node: Any, a: Form, b: Form) -> Made:
     x, y = a.constant, b.constant
     if x is None or not y:
-        return opaque(s, node)
+        inner = s.atoms.bound(a)
+        most = max(-inner.low, inner.high)
+        return opaque(s, node, Interval(-most, most))  # quotient and remainder are no larger than what is divided
     quotient = abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
     made = quotient if isinstance(node, n.Div) else x - quotient * y
     return s.number(made, node.dtype) if _fits(made, node.dtype) else opaque(s, node)
