@@ -386,3 +386,21 @@ def test_a_chosen_loop_that_is_gone_is_followed_to_what_it_became_and_back(harne
     expect(harness.page.locator(".wb-block-name")).to_have_count(1)
     expect(chosen(harness)).to_have_count(0)
     expect(harness.page.get_by_role("region", name="Primitives")).to_contain_text("Select a loop or a block")
+
+
+def test_a_click_moves_the_point_under_the_roofline(harness: Harness) -> None:
+    """The picture is of elements, not of markup; the segment has the name of the primitive that was clicked."""
+    opened(harness)
+    harness.page.get_by_role("button", name="Roofline").click()
+    way = harness.page.get_by_role("region", name="Roofline").locator("svg")
+    expect(way).to_contain_text("as it began")
+    expect(way).not_to_contain_text("parallel")
+    box(harness, "j").click()  # another box meanwhile: the picture is of the whole
+    choose(harness, "i", "parallel")
+    expect(way).to_contain_text("1  parallel:")
+    assert way.locator("rect > title").all_text_contents()[-1].startswith("parallel")
+    harness.page.get_by_role("button", name="Undo").click()
+    expect(way).not_to_contain_text("parallel")
+    harness.page.get_by_role("button", name="Roofline").click()
+    expect(way).to_have_count(0)
+    assert harness.operations().count("roofline") == 3
