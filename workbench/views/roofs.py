@@ -43,10 +43,11 @@ class RoofPlot:
         low, high = self.intensities
         low = max(low, self.lowest_rate / bandwidth)
         start, ridge, end = (self.at(x, min(peak, x * bandwidth)) for x in (low, peak / bandwidth, high))
-        look = {"width": 1.0, "dashed": True, "opacity": 0.5} if faint else {"width": 2.0}
+        width, opacity = (1.0, 0.5) if faint else (2.0, 1.0)
         told = say.charts.peak(peak), say.charts.bandwidth(bandwidth)
+        ends = (start, ridge), (ridge, end)
         return [
-            line(*start, *ridge, **look), line(*ridge, *end, **look),
+            *(line(*one, *other, width=width, dashed=faint, opacity=opacity) for one, other in ends),
             label(end[0], end[1] - 5, told[0], anchor="end", size=10, faint=faint),
             *([] if faint else [label(start[0] + 4, start[1] - 18, told[1], size=10)]),
         ]  # fmt: skip
