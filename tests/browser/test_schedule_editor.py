@@ -404,3 +404,14 @@ def test_a_click_moves_the_point_under_the_roofline(harness: Harness) -> None:
     harness.page.get_by_role("button", name="Roofline").click()
     expect(way).to_have_count(0)
     assert harness.operations().count("roofline") == 3
+
+
+def test_what_is_told_of_the_whole_comes_though_another_box_is_chosen_meanwhile(harness: Harness) -> None:
+    """The tree of schedules was asked for, and its answer thrown away: the button had done nothing."""
+    opened(harness)
+    for button, label, asked in (("Tree", "Tree of schedules", "tree"), ("Roofline", "Roofline", "roofline")):
+        with harness.held(since=asked):
+            harness.page.get_by_role("button", name=button, exact=True).click()
+            harness.wait_until(lambda: harness.busy, f"{asked} is asked")
+            box(harness, "j" if asked == "tree" else "k").click()
+        expect(harness.page.get_by_role("region", name=label).filter(has_text="as it began")).to_be_visible()
