@@ -170,6 +170,13 @@ def fact_html(fact: Any) -> str:
     return drawn(fact)
 
 
+def against_bundle(found: Any) -> dict[str, str]:
+    """A comparison with a peer as a mime bundle."""
+    from .views.against import against_bundle as made
+
+    return made(found)
+
+
 def teach_commands() -> Any:
     """`workbench teach ...` for the command line."""
     from .teach.commands import app

@@ -127,6 +127,14 @@ def test_what_asks_a_kernel_says_why_it_cannot_be_used_and_refuses_nothing(saved
     expect(schedule.locator(".wb-text-row").first).to_be_visible()
 
 
+def test_the_way_under_the_roofline_is_played(saved: Path, page: Page) -> None:
+    opened(page, saved)
+    chip(page, "Schedule").click()
+    region(page, "A").get_by_role("button", name="Editor").click()
+    region(page, "A").get_by_role("button", name="Roofline").click()
+    expect(page.get_by_role("region", name="Roofline").locator("svg")).to_contain_text("as it began")
+
+
 def test_the_schedule_editor_of_a_recording_offers_nothing_that_asks_a_kernel(saved: Path, page: Page) -> None:
     """Its Undo, Rank, Time and Tree looked alive and did nothing."""
     opened(page, saved)

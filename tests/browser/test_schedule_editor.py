@@ -386,3 +386,32 @@ def test_a_chosen_loop_that_is_gone_is_followed_to_what_it_became_and_back(harne
     expect(harness.page.locator(".wb-block-name")).to_have_count(1)
     expect(chosen(harness)).to_have_count(0)
     expect(harness.page.get_by_role("region", name="Primitives")).to_contain_text("Select a loop or a block")
+
+
+def test_a_click_moves_the_point_under_the_roofline(harness: Harness) -> None:
+    """The picture is of elements, not of markup; the segment has the name of the primitive that was clicked."""
+    opened(harness)
+    harness.page.get_by_role("button", name="Roofline").click()
+    way = harness.page.get_by_role("region", name="Roofline").locator("svg")
+    expect(way).to_contain_text("as it began")
+    expect(way).not_to_contain_text("parallel")
+    box(harness, "j").click()  # another box meanwhile: the picture is of the whole
+    choose(harness, "i", "parallel")
+    expect(way).to_contain_text("1  parallel:")
+    assert way.locator("rect > title").all_text_contents()[-1].startswith("parallel")
+    harness.page.get_by_role("button", name="Undo").click()
+    expect(way).not_to_contain_text("parallel")
+    harness.page.get_by_role("button", name="Roofline").click()
+    expect(way).to_have_count(0)
+    assert harness.operations().count("roofline") == 3
+
+
+def test_what_is_told_of_the_whole_comes_though_another_box_is_chosen_meanwhile(harness: Harness) -> None:
+    """The tree of schedules was asked for, and its answer thrown away: the button had done nothing."""
+    opened(harness)
+    for button, label, asked in (("Tree", "Tree of schedules", "tree"), ("Roofline", "Roofline", "roofline")):
+        with harness.held(since=asked):
+            harness.page.get_by_role("button", name=button, exact=True).click()
+            harness.wait_until(lambda: harness.busy, f"{asked} is asked")
+            box(harness, "j" if asked == "tree" else "k").click()
+        expect(harness.page.get_by_role("region", name=label).filter(has_text="as it began")).to_be_visible()

@@ -1,4 +1,4 @@
-"""The command line: `workbench compile | run | bench | inspect | cache | doctor`, by `main` and as a program."""
+"""The command line: `compile | run | bench | against | inspect | cache | doctor`, by `main` and as a program."""
 
 from __future__ import annotations
 
@@ -82,6 +82,15 @@ def test_open_dimensions_are_given_by_input_or_by_name(
     assert "float32[1, 900, 120]" in capsys.readouterr().out
     assert run("inspect", path, "--shape", "input_1=2,900,120", "--stage", "Import") == 0
     assert "R.Tensor((2, 900, 120)" in capsys.readouterr().out
+
+
+def test_against_prints_where_the_time_went(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = num_threads()
+    assert run("against", str(model), "--threads", "1") == 0
+    shown = capsys.readouterr().out
+    assert "nodes of the file" in shown and "Conv#0 ('first')" in shown and "1 thread," in shown, shown
+    assert num_threads() == before
+    assert run("against", str(model.parent / "not.so")) == 2
 
 
 def test_bench_reports_as_text_and_as_json(model: Path, capsys: pytest.CaptureFixture[str]) -> None:

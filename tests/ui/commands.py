@@ -82,7 +82,7 @@ def of_the_schedule(screen: Workbench) -> dict[str, dict[str, Any]]:
     at = {**kernel, "selection": box}
     move = {**at, "primitive": "parallel"}
     return {
-        "schedule.open": kernel, "schedule.tree": kernel, "schedule.time_here": kernel,
+        "schedule.open": kernel, "schedule.tree": kernel, "schedule.time_here": kernel, "schedule.roofline": kernel,
         "schedule.undo": {**kernel, **seen}, "schedule.redo": {**kernel, **seen}, "schedule.reasons": at,
         "schedule.ranks": at, "schedule.targets": at, "schedule.time": move, "schedule.ways": move,
         "schedule.preview": {**move, "arguments": {}}, "schedule.apply": {**move, "arguments": {}, **seen},
@@ -100,6 +100,6 @@ def of_the_schedule(screen: Workbench) -> dict[str, dict[str, Any]]:
 WITHOUT = frozenset({
     "branches.list", "bundle", "open", "python", "pipeline.open", "changes.another", "changes.discard",
     "changes.read", "changes.restore", "checks.start", "checks.state", "checks.cancel", "tensors.steps", "views.list",
-    "run.profile", "exercise.open", "exercise.hint", "exercise.submit", "target.open",
+    "run.profile", "run.against", "exercise.open", "exercise.hint", "exercise.submit", "target.open",
 })  # fmt: skip
 """Commands that take no arguments."""

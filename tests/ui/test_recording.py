@@ -57,7 +57,7 @@ def test_answers_come_back_as_they_were_given(screen: Workbench, recording: Reco
     assert {op for op, _ in asked} == {
         "open", "kernels", "graph", "pane", "links", "pipeline.open", "pipeline.step", "pipeline.rewrite",
         "schedule.open", "schedule.reasons", "checks.state", "formulas", "calls", "words", "python",
-        "pipeline.verify", "pipeline.kinds", "tree", "spoken", "candidates",
+        "pipeline.verify", "pipeline.kinds", "tree", "spoken", "candidates", "schedule.roofline",
     }  # fmt: skip
     chosen = random.Random(3).sample([one for one in asked if one[0] in ("pane", "links", "graph")], 12)
     for op, args in chosen:

@@ -10,10 +10,12 @@ import pytest
 from tests.schedule.programs import plain_matmul
 from tests.ui.asking import ask, refused
 from workbench.schedule import Schedule
+from workbench.target.target import Target
 from workbench.teach.course.lesson_10 import layer_of_bytes
 from workbench.tir.script import parse
 from workbench.tir.tensor_intrin import TENSOR_INTRINSICS, TensorIntrin
 from workbench.ui.schedule import ScheduleEditor
+from workbench.views.strings.tables import say
 
 MINE = "test_product_4x4x4"
 
@@ -186,3 +188,16 @@ def test_a_loop_is_known_by_its_variable_wherever_it_stands() -> None:
     assert keys(editor)["i_0"] == ("i_0#2", ("i",)), "a loop of the same name, and another one"
     sch.fuse(j, k)
     assert ("j", "k") in [made_of for _, made_of in keys(editor).values()]
+
+
+# --- the roofline ---
+
+
+def test_the_way_under_the_roofline_is_drawn_for_what_the_screen_compiles_for() -> None:
+    schedule = Schedule(plain_matmul(64, 64, 64)).retarget(Target("llvm -mcpu=haswell"))
+    editor = ScheduleEditor(schedule)
+    before = ask(editor, "roofline")["svg"]
+    assert say.charts.path_begin in before and "parallel" not in before
+    schedule.parallel(schedule.get_loops("C")[0])
+    assert "1  parallel: " in ask(editor, "roofline")["svg"]
+    assert "into L1" in ask(editor, "roofline")["svg"]

@@ -21,6 +21,7 @@ from workbench.analysis import (
     loop_tree,
     reuse_distance,
     roofline,
+    roofline_path,
     simulate_cache,
 )  # fmt: skip
 from workbench.contrib import tedd
@@ -32,6 +33,8 @@ from workbench.views.facts import PICTURES, fact_html, picture_of
 from workbench.views.iterations import iterations_svg
 from workbench.views.loop_tree import dataflow_svg, stages, tree_svg
 from workbench.views.relations import relations, relations_svg
+from workbench.views.roofs import roofline_path_svg
+from workbench.views.strings.tables import say
 
 HASWELL = "llvm -mcpu=haswell"
 LIMIT = 120_000
@@ -109,11 +112,24 @@ def test_caches(golden) -> None:
     golden(checked(cache_svg(simulate_cache(tiled(), HASWELL, caches=caches))), suffix=".svg")
 
 
-def test_rooflines_and_their_trail(golden) -> None:
-    before = roofline(p.matmul(8, 8, 4), HASWELL)
-    golden(
-        checked(roofline_svg(roofline(tiled(), "llvm -mcpu=haswell -num-cores=2"), [("naive", before)])), suffix=".svg"
-    )
+def test_rooflines(golden) -> None:
+    golden(checked(roofline_svg(roofline(tiled(), "llvm -mcpu=haswell -num-cores=2"))), suffix=".svg")
+
+
+def test_the_path_under_the_roofline(golden) -> None:
+    drawn = checked(roofline_path_svg(roofline_path(tiled(), "llvm -mcpu=haswell -num-cores=2")))
+    assert all(f">{number}  {name}: " in drawn for number, name in enumerate(("reorder", "vectorize"), 1)), drawn
+    golden(drawn, suffix=".svg")
+
+
+def test_the_picture_of_a_schedule_has_its_path_and_that_of_a_function_one_point() -> None:
+    assert "vectorize" in picture_of(tiled(), "roofline")
+    assert say.charts.roofline in picture_of(tiled().func, "roofline")
+
+
+def test_a_path_displays_itself() -> None:
+    html = roofline_path(tiled(), HASWELL)._repr_html_()
+    assert "<svg" in html and "vectorize" in html and "operations a byte" in html
 
 
 def test_reuse(golden) -> None:

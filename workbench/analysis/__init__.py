@@ -21,6 +21,7 @@ _NAMES = names_of(
         ".patterns": "access_patterns vector_widths",
         ".registers": "register_use",
         ".reuse": "reuse_distance",
+        ".roofline_paths": "roofline_path",
         ".rooflines": "roofline",
         ".summary": "facts",
         ".trace": "trace_of",

@@ -30,11 +30,33 @@ from .sites import GuardedAccess, ordered
 from .trace import Site
 
 
+@dataclass(frozen=True)
+class QuickModel:
+    """What the formulas say of a program."""
+
+    cycles: Cycles
+    """Of one thread."""
+    missed: tuple[int, ...]
+    """Lines that each cache fetches, the nearest first."""
+    work: Mapping[int, int]
+    """Elements stored, by the extent of the parallel loop around them; 1 stands for none."""
+
+    def speedup(self, threads: int) -> float:
+        """How much faster so many threads are at best: what stands in no parallel loop waits for one of them."""
+        taken = sum(count * -(-extent // threads) / extent for extent, count in self.work.items())
+        return sum(self.work.values()) / taken if taken else 1.0
+
+
 def quick_cycles(program: Any, target: Any = None, sizes: Mapping[str, int] | None = None) -> Cycles:
     """The modelled cycles of a schedule or function of constant shape.
 
     Raises `WorkbenchError` E-ANALYSIS-SIZE for extents without a value, E-ANALYSIS-DATA for loops that depend on data.
     """
+    return quick_model(program, target, sizes).cycles
+
+
+def quick_model(program: Any, target: Any = None, sizes: Mapping[str, int] | None = None) -> QuickModel:
+    """The same with what it is made of; raises what `quick_cycles` raises."""
     chosen = target_of(program, target)
     func = flat(program, sizes)
     reader = _Reader(func)
@@ -43,7 +65,7 @@ def quick_cycles(program: Any, target: Any = None, sizes: Mapping[str, int] | No
     # A line that a larger cache misses, the smaller one has missed as well.
     for place in range(len(missed) - 1, 0, -1):
         missed[place - 1] = max(missed[place - 1], missed[place])
-    return estimate(reader.counts(), missed, chosen)
+    return QuickModel(estimate(reader.counts(), missed, chosen), tuple(missed), reader.work)
 
 
 @dataclass
@@ -81,6 +103,7 @@ class _Reader:
         self.executed: dict[int, int] = {}
         self.entered: dict[int, int] = {}
         self.iterations: dict[int, int] = {}
+        self.work: dict[int, int] = {}
         self._load = loader(func, {})
         self._middle: dict[int, Any] = {}
         self.root = _Nest(None, 1, 1, [], [], [])
@@ -120,6 +143,9 @@ class _Reader:
     def _statement(self, stmt: t.Stmt, nests: list[_Nest], times: int) -> None:
         if isinstance(stmt, t.BufferStore):
             self.executed[id(stmt)] = self.executed.get(id(stmt), 0) + times
+            spread = (nest.extent for nest in nests if nest.loop and nest.loop.kind is t.ForKind.PARALLEL)
+            extent = max(1, next(spread, 1))
+            self.work[extent] = self.work.get(extent, 0) + times * stmt.value.dtype.lanes
         loops = [nest.loop for nest in nests if nest.loop is not None]
         for access in ordered(stmt):
             self.sites.append(

@@ -1,4 +1,4 @@
-"""The command line: `workbench compile | run | bench | inspect | ask | replay | cache | teach | doctor | lab`.
+"""The command line: `workbench compile | run | bench | against | inspect | ask | replay | cache | teach | ...`.
 
 A mistake of the user prints six lines and ends with status 2; Ctrl-C ends with status 130.
 """
@@ -29,7 +29,7 @@ app = typer.Typer(
     help="A machine-learning compiler that one can see and touch.",
 )
 
-for command in (commands.compile, commands.run, commands.bench, commands.inspect):
+for command in (commands.compile, commands.run, commands.bench, commands.against, commands.inspect):
     app.command()(command)
 for command in (screen_commands.ask, screen_commands.replay):
     app.command()(command)

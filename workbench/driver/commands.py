@@ -1,8 +1,9 @@
-"""What the command line does with models: compile, run, bench, inspect; and what it does with the cache.
+"""What the command line does with models: compile, run, bench, against, inspect; and what it does with the cache.
 
     workbench compile model.onnx -o model.so --shape x=1,3,224,224
     workbench run model.so --input photo.npz -o scores.npz
     workbench bench model.onnx --threads 1 --against onnxruntime
+    workbench against model.onnx --threads 1
     workbench inspect model.onnx --stage FuseOps
 
 Each is a plain function, so that a notebook can call it too; `cli` gives them to the shell.
@@ -122,6 +123,20 @@ def bench(
         report["ratio"] = round(report["median_ms"] / report[against]["median_ms"], 3)
         report["largest_difference"] = _difference(list(runs["workbench"]().values()), runs[against]())
     typer.echo(json.dumps(report) if as_json else "\n".join(_report_lines(report)))
+
+
+def against(
+    model: ModelPath,
+    shape: ShapeOption = None,
+    target: TargetOption = None,
+    threads: ThreadsOption = 0,
+) -> None:
+    """Say which nodes of MODEL lose how much against onnxruntime, on random inputs: the largest loss first."""
+    from .open import open_session
+
+    _refuse_library(model)
+    session = open_session(str(model), shape=_shapes(shape or []) or None, target=target)
+    typer.echo(str(session.against(random_inputs(session.build().inputs), threads)))
 
 
 def inspect(

@@ -16,6 +16,7 @@ from ..core.errors import WorkbenchError
 from ..runtime.executor import DebugExecutor
 
 if TYPE_CHECKING:
+    from .origin_index import Site
     from .session import Session
 
 _RUNS: Final = 10
@@ -57,12 +58,7 @@ def profile_run(session: Session, inputs: Mapping[str, Any], patience: float = _
 
     Raises E-RUN-CALLS for a loop program, which calls no kernels, and what stopped the session.
     """
-    sites = session.provenance.links.sites
-    if not sites:
-        raise WorkbenchError(
-            "E-RUN-CALLS", "this program is one kernel: there are no calls to be told apart", found=session.heading,
-            expected="a model of several kernels", fix="measure the kernel itself",
-        )  # fmt: skip
+    sites = require_calls(session)
     executor = DebugExecutor(session.build())
     begin, least = time.perf_counter(), [float("inf")] * len(executor.model.calls)
     executor.run(**inputs)
@@ -80,3 +76,14 @@ def profile_run(session: Session, inputs: Mapping[str, Any], patience: float = _
         ),
         runs,
     )
+
+
+def require_calls(session: Session) -> tuple[Site, ...]:
+    """The calls of kernels in a run.  Raises E-RUN-CALLS for a loop program, which has none."""
+    sites = session.provenance.links.sites
+    if not sites:
+        raise WorkbenchError(
+            "E-RUN-CALLS", "this program is one kernel: there are no calls to be told apart", found=session.heading,
+            expected="a model of several kernels", fix="measure the kernel itself",
+        )  # fmt: skip
+    return sites

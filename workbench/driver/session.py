@@ -31,6 +31,7 @@ from ..target.target import Target
 from . import pipeline
 from .ablation import Ablation, ablation
 from .actions import actions_of
+from .against import Against, against
 from .as_python import to_python
 from .branches import Branches
 from .built import built
@@ -374,6 +375,13 @@ class Session(Value):
     def profile(self, inputs: Mapping[str, Any]) -> RunProfile:
         """Run the native code on arrays by input name, and time each kernel call; `classes` of a call are its links."""
         return profile_run(self, by_name(inputs, "profile(inputs)", "E-RUN-INPUT", '{"x": array, ...}'))
+
+    def against(self, inputs: Mapping[str, Any], threads: int = 0, model: Any = None) -> Against:
+        """The same run by onnxruntime beside ours: which nodes of the file lose how much; see `driver.against`.
+
+        `threads`: of both (0: as kernels run now).  `model`: the ONNX model, where it was not opened from a file.
+        """
+        return against(self, by_name(inputs, "against(inputs)", "E-RUN-INPUT", '{"x": array, ...}'), threads, model)
 
     @with_progress
     def check_numerics(

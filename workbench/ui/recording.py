@@ -229,8 +229,10 @@ def _step(ask: _Recorder, summary: dict[str, Any]) -> None:
 
 
 def _editor(ask: _Recorder, kernel: str, closely: bool) -> None:
-    """A kernel's schedule in its editor; closely: with what can be done at each box."""
+    """A kernel's schedule in its editor; closely: with its way under the roofline, and what can be done at each box."""
     view = ask.ask("schedule.open", kernel=kernel)
+    if closely:
+        ask.ask("schedule.roofline", kernel=kernel)
     boxes = list(view["tree"]) if view is not None and closely else []
     while boxes:
         one = boxes.pop()

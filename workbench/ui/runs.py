@@ -1,4 +1,4 @@
-"""Commands to run the model shown: what each kernel call took, and which parts of the model it is."""
+"""Commands to run the model shown: what each kernel call took, which parts of the model it is, how a peer does."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.ui.given import RunInputs
 from workbench.ui.protocol import Answer
+from workbench.views.against import against_html
 
 if TYPE_CHECKING:
     from workbench.driver.session import Session
@@ -27,4 +28,7 @@ def run_commands(
         ]  # fmt: skip
         return Answer("", {"rows": rows, "seconds": found.seconds, "runs": found.runs, "inputs": given.told})
 
-    return {"run.profile": profile}
+    def against(args: dict[str, Any]) -> Answer:
+        return Answer("", {"markup": against_html(session().against(inputs().values))})
+
+    return {"run.profile": profile, "run.against": against}

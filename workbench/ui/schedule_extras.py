@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from workbench.analysis.roofline_paths import roofline_path
 from workbench.core.errors import WorkbenchError
 from workbench.core.reliance import moment
 from workbench.schedule.schedule import Schedule
@@ -19,9 +20,10 @@ from workbench.views.editor_extras import (
     targets_of,
     time_of,
 )
+from workbench.views.roofs import roofline_path_svg
 from workbench.views.schedule import EditorModel
 
-NAMES = ("preview", "targets", "drop", "ranks", "time", "time_here", "tree", "go", "replay")
+NAMES = ("preview", "targets", "drop", "ranks", "time", "time_here", "tree", "go", "replay", "roofline")
 
 _Command = Callable[[dict[str, Any]], Answer]
 
@@ -52,6 +54,7 @@ class ScheduleExtras:
             "tree": lambda args: self._tree(),
             "go": self._go,
             "replay": self._replay,
+            "roofline": lambda args: self._roofline(),
         }
 
     @property
@@ -106,6 +109,11 @@ class ScheduleExtras:
 
     def _measured_on(self) -> tuple[str, int]:
         return str(self._target()), moment()
+
+    def _roofline(self) -> Answer:
+        """The path that the steps took under the roofline, as a picture."""
+        drawn = roofline_path_svg(roofline_path(self._schedule, self._target()))
+        return Answer(self._schedule.fingerprint(), {"svg": drawn})
 
     def _go(self, args: dict[str, Any]) -> Answer:
         number = argument(args, "number", int)

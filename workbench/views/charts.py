@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from math import log2, log10
+from math import log2
 from typing import Final
 
 from ..analysis.cache import CacheReport
@@ -18,8 +18,9 @@ from ..analysis.reuse import Reuse
 from ..analysis.rooflines import Roofline
 from ..core.errors import WorkbenchError
 from ..driver.sweep import Sweep
+from .roofs import RoofPlot
 from .strings.tables import say
-from .svg import BLUE, GREEN, GREY, ORANGE, PALETTE, RED, SKY, box, label, line, picture, text_width
+from .svg import BLUE, GREEN, GREY, ORANGE, RED, SKY, box, label, line, picture, text_width
 
 _SERVED: Final = (SKY, BLUE, ORANGE, RED)
 """Colours of what serves an access: the first cache, the next ones, memory."""
@@ -202,38 +203,16 @@ def _sets(report: CacheReport, y: float) -> tuple[list[str], float]:
     return parts, 34
 
 
-def roofline_svg(point: Roofline, trail: Sequence[tuple[str, Roofline]] = ()) -> str:
-    """The roof of a target with the program's point under it; `trail` are earlier points by name."""
-    points = [*trail, (say.charts.now, point)]
-    lowest = min([p.intensity for _, p in points if p.intensity > 0] + [point.ridge]) / 4
-    highest = max([p.intensity for _, p in points] + [point.ridge]) * 4
-    x_unit = 380 / log10(highest / lowest)
-    low_rate = min(lowest * point.bandwidth, point.peak / 100)
-    y_unit = 170 / log10(point.peak * 2 / low_rate)
-
-    def at(intensity: float, rate: float) -> tuple[float, float]:
-        x = 60 + log10(max(intensity, lowest) / lowest) * x_unit
-        return x, 210 - log10(max(rate, low_rate) / low_rate) * y_unit
-
-    ridge = at(point.ridge, point.peak)
-    start, end = at(lowest, lowest * point.bandwidth), at(highest, point.peak)
-    parts = [label(8, 14, say.charts.roofline, bold=True, size=12)]
-    parts.append(line(*start, *ridge, width=2))
-    parts.append(line(*ridge, *end, width=2))
-    parts.append(label(end[0], end[1] - 5, say.charts.peak(point.peak), anchor="end", size=10))
-    parts.append(label(start[0] + 4, start[1] - 8, say.charts.bandwidth(point.bandwidth), size=10))
-    before: tuple[float, float] | None = None
-    for number, (name, item) in enumerate(points):
-        x, y = at(item.intensity, item.attainable)
-        parts.append(line(x, y, x, 210, dashed=True, opacity=0.5))
-        parts.append(box(x - 5, y - 5, 10, 10, PALETTE[(5 - number) % 8], opacity=0.9, corner=5, title=name))
-        if before is not None:
-            parts.append(line(*before, x, y, arrow=True))
-        before = (x, y)
-    x, _ = at(point.intensity, point.attainable)
+def roofline_svg(point: Roofline) -> str:
+    """The roof of a target with the program's point under it."""
+    lowest = min(point.intensity or point.ridge, point.ridge) / 4
+    highest = max(point.intensity, point.ridge) * 4
+    plot = RoofPlot((lowest, highest), min(lowest * point.bandwidth, point.peak / 100), point.peak)
+    x, y = plot.at(point.intensity, point.attainable)
+    parts = [label(8, 14, say.charts.roofline, bold=True, size=12), *plot.roof(point.peak, point.bandwidth)]
+    parts += [line(x, y, x, 210, dashed=True, opacity=0.5), box(x - 5, y - 5, 10, 10, RED, opacity=0.9, corner=5)]
     told = say.charts.attainable_limited(point.intensity, point.attainable, point.bound)
-    parts.append(line(60, 210, 450, 210))
-    parts.append(label(60, 226, told, size=10))
+    parts += [line(60, 210, 450, 210), label(60, 226, told, size=10)]
     return picture(470, 236, parts, say.charts.attainable(point.intensity, point.attainable))
 
 

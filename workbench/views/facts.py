@@ -14,6 +14,7 @@ from ..analysis.footprint import Footprints, footprints
 from ..analysis.iterations import IterationPoints, iteration_points
 from ..analysis.loop_trees import LoopTree, loop_tree
 from ..analysis.reuse import Reuse, reuse_distance
+from ..analysis.roofline_paths import RooflinePath, roofline_path
 from ..analysis.rooflines import Roofline, roofline
 from ..analysis.summary import Facts
 from ..core.errors import WorkbenchError, nearest
@@ -23,6 +24,7 @@ from .html import visible
 from .iterations import iterations_svg
 from .loop_tree import dataflow_svg, tree_svg
 from .relations import Relations, relations, relations_svg
+from .roofs import roofline_path_svg
 from .strings.tables import say
 
 _DRAWN: Final[dict[type, Callable[[Any], str]]] = {
@@ -33,6 +35,7 @@ _DRAWN: Final[dict[type, Callable[[Any], str]]] = {
     Relations: relations_svg,
     Reuse: reuse_svg,
     Roofline: roofline_svg,
+    RooflinePath: roofline_path_svg,
     Sweep: sweep_svg,
 }
 _PRE: Final = "margin:0;padding:4px 8px;overflow:auto;font-size:12px;line-height:1.4;font-family:ui-monospace,monospace"
@@ -102,7 +105,14 @@ def _reuse(program: Any) -> str:
 
 
 def _roofline(program: Any) -> str:
-    return roofline_svg(roofline(program))
+    """Of a schedule with its path; where the model has no word for the program, and for a function, the one point."""
+    try:
+        path = roofline_path(program)
+    except WorkbenchError as error:
+        if error.code != "E-ANALYSIS-DATA":
+            raise
+        return roofline_svg(roofline(program))
+    return roofline_path_svg(path) if path.states > 1 else roofline_svg(roofline(program))
 
 
 def _relations(program: Any) -> str:

@@ -10,6 +10,14 @@ export { plural } from "./strings/common";
 
 export const html = htm.bind(h);
 
+/** What Python drew (well-formed: SVG, tables), as elements of our own: its texts stay texts. */
+export function Drawn({ markup }: { markup: string }) {
+  const made = (one: Node): unknown => one instanceof Element
+    ? h(one.tagName, Object.fromEntries([...one.attributes].map(({ name, value }) => [name, value])), ...([...one.childNodes].map(made) as string[]))
+    : one.textContent;
+  return made(new DOMParser().parseFromString(markup, "image/svg+xml").documentElement);
+}
+
 let lists = 0;
 
 /** Ids of a list's rows, which no other list of the page has: a screen may be in several views, and others beside it. */

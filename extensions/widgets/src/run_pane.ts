@@ -1,5 +1,5 @@
 // One run of the model, call by call: a click on a call selects its part of the model in every layer.
-import { Problem, html } from "./parts";
+import { Drawn, Problem, html } from "./parts";
 import { BaseStore, useStore } from "./store";
 import { say } from "./strings";
 import type { Host } from "./types";
@@ -10,20 +10,24 @@ interface RunView { rows: CallRow[]; seconds: number; runs: number; inputs: stri
 
 export class RunStore extends BaseStore {
   found: RunView | null = null;
+  /** The same run by a peer, as Python tells it. */
+  peer: { markup: string } | null = null;
   running = false;
   slowestFirst = false;
   chosen = -1;
 
   constructor(host: Host) {
     super(host);
-    this.connection.onEvent = (name) => { if (name === "changed" || name === "inputs") this.set(() => { this.generation++; this.found = this.problem = null; this.chosen = -1; }); };
+    this.connection.onEvent = (name) => { if (name === "changed" || name === "inputs") this.set(() => { this.generation++; this.found = this.peer = this.problem = null; this.chosen = -1; }); };
   }
 
-  run = (): Promise<void> => this.ofShown(async (same) => {
+  private ask = (op: string, take: (view: unknown) => void): Promise<void> => this.ofShown(async (same) => {
     this.set(() => { this.running = true; this.problem = null; });
-    const found = (await this.connection.request("run.profile").finally(() => this.set(() => (this.running = false)))).view as RunView;
-    if (same()) this.set(() => (this.found = found)); // a cell may have changed the program meanwhile
+    const { view } = await this.connection.request(op).finally(() => this.set(() => (this.running = false)));
+    if (same()) this.set(() => take(view)); // a cell may have changed the program meanwhile
   });
+  run = (): Promise<void> => this.ask("run.profile", (view) => (this.found = view as RunView));
+  against = (): Promise<void> => this.ask("run.against", (view) => (this.peer = view as RunStore["peer"]));
 
   get rows(): CallRow[] {
     const rows = [...(this.found?.rows ?? [])];
@@ -41,10 +45,12 @@ export function RunPane({ store, select }: { store: RunStore; select: (row: Call
   return html`<div class="wb-values" role="group" aria-label=${say.values.runLabel} aria-busy=${store.running}>
     <div class="wb-values-head">
       <button class="wb-button" disabled=${store.running} onClick=${store.run}>${store.running ? say.values.running : say.values.run}</button>
+      <button class="wb-button" disabled=${store.running} onClick=${store.against}>${say.values.against}</button>
       ${store.found && html`<label><input type="checkbox" checked=${store.slowestFirst} onChange=${() => store.set(() => (store.slowestFirst = !store.slowestFirst))} /> ${say.values.slowestFirst}</label>
         <span role="status" title=${say.values.callsHelp}>${say.values.summary(store.found.rows.length, micro(store.found.seconds), store.found.runs, store.found.inputs)}</span>`}
     </div>
     ${store.problem && html`<${Problem} error=${store.problem} />`}
+    ${store.peer && html`<div class="wb-roof"><${Drawn} ...${store.peer} /></div>`}
     ${store.found ? html`<div class="wb-tensors wb-calls"><${ChoiceList} label=${say.values.calls} items=${rows} chosen=${rows.findIndex((row) => row.number === store.chosen)}
       choose=${choose} title=${(row: CallRow) => say.values.callHelp(row.kernel, row.gives)} draw=${draw} /></div>` : html`<p class="wb-muted">${say.values.runEmpty}</p>`}
   </div>`;

@@ -5,7 +5,7 @@ import { Form, startValues } from "./form";
 import type { Mark } from "./links";
 import { Refusal, besideSchedule, type Reply } from "./connection";
 import { Keys, Problem, asking, html, reveal, useIds, type Ids } from "./parts";
-import { Badges, CodeDraft, HistoryTree, More, OptionButtons, PreviewPanel, dragging } from "./schedule_more";
+import { Badges, CodeDraft, HistoryTree, More, OptionButtons, PreviewPanel, Roofline, dragging } from "./schedule_more";
 import { BaseStore, useFocus, useStore } from "./store";
 import { say } from "./strings";
 import { tokens } from "./text";
@@ -173,12 +173,13 @@ export class ScheduleStore extends BaseStore {
     this.command("force", { primitive: ways.primitive, selection: ways.selection });
   switchTo = (branch: number): Promise<void> => this.command("switch", { branch });
 
-  /** Ask about the state shown; the answer is void where it has changed meanwhile. */
+  /** Ask about the state shown, or of its box that is selected; the answer is void where that has changed meanwhile. */
   query(op: string, args: Record<string, unknown>, take: (view: unknown) => void): Promise<void> {
     const [view, selection] = [this.view, this.selected];
     return this.ofShown(async () => {
       const reply = await this.connection.request(op, args, op);
-      if (this.view === view && this.selected === selection && this.beside === besideSchedule(reply)) this.set(() => take(reply.view));
+      const same = !("selection" in args) || this.selected === selection;
+      if (same && this.view === view && this.beside === besideSchedule(reply)) this.set(() => take(reply.view));
     });
   }
 
@@ -245,6 +246,7 @@ export function ScheduleScreen({ store }: { store: ScheduleStore }) {
     <${Header} store=${store} />
     ${store.problem && html`<${Problem} error=${store.problem} close=${() => store.set(() => (store.problem = null))} />`}
     ${store.view?.edited && html`<div class="wb-remarks wb-doc" role="note">${store.view.edited}</div>`}
+    <${Roofline} store=${store} />
     <div class="wb-columns"><${Tree} store=${store} /><${Primitives} store=${store} /></div>
     <${HistoryTree} store=${store} />
     <${Code} store=${store} />
@@ -271,6 +273,8 @@ function Header({ store }: { store: ScheduleStore }) {
     </span>
     <button class="wb-button" aria-expanded=${store.more.history !== null}
       ...${asking(store, say.schedule.treeButtonHelp, () => store.more.history ? store.set(() => (store.more.history = null)) : void store.more.look())}>${say.schedule.treeButton}</button>
+    <button class="wb-button" title=${say.schedule.rooflineHelp} aria-expanded=${store.more.roofline !== null}
+      onClick=${() => store.more.roofline === null ? void store.more.roof() : store.set(() => (store.more.roofline = null))}>${say.schedule.roofline}</button>
     <button class="wb-button" aria-label=${say.common.keys} title=${say.common.keysHelp} onClick=${() => store.set(() => (store.help = !store.help))}>?</button>
   </header>`;
 }

@@ -1,5 +1,5 @@
 // Beside the schedule editor: what an option would do before it is done, its rank and time, dragging, the tree of schedules.
-import { asking, html } from "./parts";
+import { Drawn, asking, html } from "./parts";
 import type { ScheduleStore } from "./schedule";
 import { say } from "./strings";
 import type { PrimitiveView, TreeNode } from "./types";
@@ -20,6 +20,8 @@ export class More {
   held = "";
   targets: Record<string, string | null> | null = null;
   history: { states: State[]; here: number } | null = null;
+  /** The path under the roofline, as Python draws it; empty until it comes, null while it is not shown. */
+  roofline: string | null = null;
   /** The edited text of the code; null while it is not edited. */
   draft: string | null = null;
   /** The code that the draft was begun with. */
@@ -44,6 +46,7 @@ export class More {
     this.times.clear();
     this.stop++;
     if (state && this.history) void this.look();
+    if (state && this.roofline !== null) void this.roof();
   }
 
   show = async (primitive: PrimitiveView): Promise<void> => {
@@ -76,6 +79,10 @@ export class More {
   }
 
   look = (): Promise<void> => this.store.query("tree", {}, (view) => (this.history = view as More["history"]));
+  roof = (): Promise<void> => {
+    this.store.set(() => (this.roofline ??= ""));
+    return this.store.query("roofline", {}, (view) => { if (this.roofline !== null) this.roofline = (view as { svg: string }).svg; });
+  };
   measure = (): Promise<void> => this.store.query("time_here", {}, (view) => (this.history = view as More["history"]));
 }
 
@@ -151,6 +158,11 @@ export function HistoryTree({ store }: { store: ScheduleStore }) {
   };
   return html`<section class="wb-history" aria-label=${say.schedule.history}><div class="wb-heading">${say.schedule.history}
     <button class="wb-button" ...${asking(store, say.schedule.measureThisHelp, () => void more.measure())}>${say.schedule.measureThis}</button></div>${below(-1)}</section>`;
+}
+
+/** How the steps so far moved the program under the roofline. */
+export function Roofline({ store: { more } }: { store: ScheduleStore }) {
+  return more.roofline !== null && html`<section class="wb-roof" aria-label=${say.schedule.roofline}>${more.roofline && html`<${Drawn} markup=${more.roofline} />`}</section>`;
 }
 
 /** The code as a text to edit; Ctrl-Enter replays it. */

@@ -42,7 +42,21 @@ class Charts:
 
     # rooflines; rates in operations and bytes a second
     roofline = "roofline (nominal figures)"
-    now = "now"
+    path = "roofline: the way of the schedule (modelled, nominal figures)"
+    path_begin = "as it began"
+    path_end = "now"
+
+    def path_axes(self, cache: str) -> str:
+        return f"across: operations for each byte that comes into {cache}; up: operations a second"
+
+    def path_point(self, number: int, name: str, intensity: float, rate: float) -> str:
+        return f"{number}  {name}: {intensity:.2f}, {rate / 1e9:.3g} GFLOP/s"
+
+    def path_told(self, before: float, after: float, steps: int) -> str:
+        return f"roofline path of {steps} steps: {before / 1e9:.3g} to {after / 1e9:.3g} GFLOP/s, modelled"
+
+    def path_sampled(self, looked_at: int, states: int) -> str:
+        return f"{looked_at} of {states} states were looked at"
 
     def peak(self, rate: float) -> str:
         return f"{rate / 1e9:.0f} GFLOP/s"

@@ -28,6 +28,7 @@ from .charts import Charts
 from .checks import Checks
 from .graph import Graph
 from .lens import Lens
+from .peers import Peers
 from .pipeline import Pipeline
 from .protocol import Protocol
 from .schedule import Schedule
@@ -46,6 +47,7 @@ class Strings:
     checks: Checks = field(default_factory=Checks)
     graph: Graph = field(default_factory=Graph)
     lens: Lens = field(default_factory=Lens)
+    peers: Peers = field(default_factory=Peers)
     pipeline: Pipeline = field(default_factory=Pipeline)
     protocol: Protocol = field(default_factory=Protocol)
     schedule: Schedule = field(default_factory=Schedule)

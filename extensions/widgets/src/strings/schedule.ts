@@ -63,6 +63,8 @@ export const schedule = {
   reduction: "reduction",
   replay: "Replay",
   replayHelp: "Replay it from the beginning (Ctrl-Enter)",
+  roofline: "Roofline",
+  rooflineHelp: "How the steps moved the program (modelled)",
   running: "running …",
   select: "Select a loop or a block",
   timeEach: "Time each",

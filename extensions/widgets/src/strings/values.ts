@@ -5,6 +5,7 @@ export const values = {
   absoluteError: "absolute error",
   absoluteErrorSpread: (low: string, high: string) => `How the absolute error are spread, ${low} to ${high}`,
   after: "after",
+  against: "Against onnxruntime",
   andAfter: "and after",
   axis: (axis: number) => `axis ${axis}`,
   axisIndex: (axis: number, last: number) => `Index on axis ${axis}, 0 to ${last}`,

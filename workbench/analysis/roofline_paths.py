@@ -1,0 +1,199 @@
+"""The way of a schedule under the roofline: where each step that moved the program led, named by its primitive.
+
+The plain roofline (`rooflines`) counts the least bytes from memory, which no loop order changes.  What schedules change
+is what passes between a core and its caches and how busy the core is.  So a point stands here at
+
+* across: operations for each byte that comes into the nearest cache, in whole lines, by the formulas of `quick_cycles`
+  (tiling, order and where a stage is computed move it);
+* up: operations a second by the modelled cycles of `quick_cycles` (vectors, unrolling and threads move it too).
+
+The roof is that of the cores at work: their nominal peak, and the nominal bytes a cycle from the second cache into the
+first (`target.memory`), after the hierarchical roofline of Yang, Kurth and Williams (2020).  Operations are those of
+the program that the schedule began with, whatever it computes twice.  All of it is a model: it compares.
+
+    path = roofline_path(sch, "llvm -mcpu=znver3")
+    [(point.name, point.intensity, point.rate) for point in path.points]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import log
+from typing import Any, Final
+
+from ..core.errors import WorkbenchError
+from ..core.per_node import per_node
+from ..target.target import Target
+from ..tir import nodes as t
+from .fact import Fact, bytes_text, table
+from .operations import flops
+from .programs import function_of, target_of
+from .quick_cycles import QuickModel, quick_model
+
+MOST: Final = 16
+"""States that are looked at in one go; of more, those between which the program moved farthest."""
+_MOVED: Final = 0.03
+"""The part by which a point must move to be another."""
+
+
+@dataclass(frozen=True)
+class PathPoint(Fact):
+    """Where the program stood after a step."""
+
+    step: int
+    """How many steps of the trace were done; 0 at the beginning."""
+    primitives: tuple[str, ...]
+    """What led here from the point before: one primitive, or several where the states between were not looked at.
+    Empty at the beginning, and at an end that is where the point before is."""
+    bytes: int
+    """What comes into the nearest cache."""
+    seconds: float
+    intensity: float
+    """Operations for each of those bytes."""
+    rate: float
+    """Operations a second."""
+    threads: int
+    """Threads at work."""
+
+    @property
+    def name(self) -> str:
+        """The primitive; of several the first and the last."""
+        several = self.primitives[:: max(1, len(self.primitives) - 1)]
+        return " \u2026 ".join(several)
+
+
+@dataclass(frozen=True)
+class RooflinePath(Fact):
+    """See the module's header.  `peak` and `bandwidth` are those of one core, in operations and bytes a second."""
+
+    flops: int
+    cache: str
+    """The nearest cache."""
+    threads: int
+    """Threads at work at the end."""
+    peak: float
+    bandwidth: float
+    points: tuple[PathPoint, ...]
+    """The first is the program that the schedule began with, the last what it is now."""
+    states: int
+    """Different programs on the way."""
+    looked_at: int
+
+    def __str__(self) -> str:
+        rows = [
+            (point.step, point.name or ("" if point.step else "(begin)"), bytes_text(point.bytes), point.intensity,
+             point.rate / 1e9, point.threads)
+            for point in self.points
+        ]  # fmt: skip
+        heads = ("step", "primitive", f"into {self.cache}", "operations a byte", "GFLOP/s", "threads")
+        sampled = "" if self.looked_at == self.states else f"; {self.looked_at} of {self.states} states were looked at"
+        return (
+            f"{table(heads, rows)}\n(modelled; one core: {self.peak / 1e9:.0f} GFLOP/s, "
+            f"{self.bandwidth / 1e9:.0f} GB/s into {self.cache}, both nominal{sampled})"
+        )
+
+
+@dataclass(frozen=True)
+class _State:
+    """A program on the way, and the step that made it of the one before."""
+
+    func: t.PrimFunc
+    step: int
+    primitive: str
+
+
+def roofline_path(program: Any, target: Any = None, sizes: Mapping[str, int] | None = None) -> RooflinePath:
+    """The path of a schedule's steps; of a function alone, the one point where it stands.
+
+    Of many states `MOST` are looked at: intervals in which the program moved farthest are looked into first.  What was
+    found of a program is kept with it: where all were looked at, one step more costs one state more.  Raises
+    `WorkbenchError` E-ANALYSIS-SIZE for extents without a value, E-ANALYSIS-DATA for loops that depend on data.
+    """
+    chosen = target_of(program, target)
+    states = _states(program, sizes)
+    work = _work(states[0].func)
+    known = [number for number, state in enumerate(states) if chosen in _models(state.func)]
+    known = dict.fromkeys([0, len(states) - 1, *known])
+    found = {number: _point(states[number], work, chosen) for number in known}  # the ends' errors are the caller's
+    speechless: set[int] = set()
+    for _ in range(min(MOST, len(states)) - 2):
+        if len(found) == len(states):
+            break
+        number = _next(found)
+        try:
+            found[number] = _point(states[number], work, chosen)
+        except WorkbenchError:  # the model has no word for it: the next one tells of its step too
+            found[number] = found[max(other for other in found if other < number)]
+            speechless.add(number)
+    points = _kept({number: point for number, point in found.items() if number not in speechless}, states)
+    nominal, bits = chosen.nominal, _bits(states[0].func)
+    return RooflinePath(
+        work, chosen.cache_levels[0].name, points[-1].threads, chosen.nominal_flops(bits),
+        nominal.fetched * nominal.clock * 1e9, points, len(states), len(found),
+    )  # fmt: skip
+
+
+def _states(program: Any, sizes: Mapping[str, int] | None) -> list[_State]:
+    """The different programs that led here; steps that only ask make no other."""
+    schedule = program.to_schedule() if hasattr(program, "to_schedule") else program
+    made: list[_State] = []
+    for state in getattr(schedule, "states", ()):
+        if state.working == schedule.func_working_on and not (made and state.func is made[-1].func):
+            made.append(_State(state.func, len(state.steps), state.steps[-1].primitive if made else ""))
+    made = made or [_State(function_of(program, sizes), 0, "")]
+    return [replace(one, func=function_of(one.func, sizes)) for one in made]
+
+
+def _next(found: Mapping[int, PathPoint]) -> int:
+    """The middle of the interval in which the program moved farthest; of equal ones, of the longest."""
+    gaps = [(low, high) for low, high in pairwise(sorted(found)) if high - low > 1]
+    low, high = max(gaps, key=lambda gap: (round(_distance(found[gap[0]], found[gap[1]]), 2), gap[1] - gap[0]))
+    return (low + high) // 2
+
+
+def _distance(one: PathPoint, other: PathPoint) -> float:
+    """How far apart two points are, as factors are on a logarithmic chart."""
+    return abs(log(one.intensity / other.intensity)) + abs(log(one.rate / other.rate))
+
+
+def _kept(found: Mapping[int, PathPoint], states: Sequence[_State]) -> tuple[PathPoint, ...]:
+    """The first point, those that moved, and the last, with what led to each."""
+    points = [found[0]]
+    for before, number in pairwise(sorted(found)):
+        if _distance(points[-1], found[number]) >= _MOVED:
+            names = tuple(state.primitive for state in states[before + 1 : number + 1])
+            points.append(replace(found[number], step=states[number].step, primitives=names))
+    if points[-1].step != states[-1].step:
+        points.append(replace(points[-1], step=states[-1].step, primitives=()))
+    return tuple(points)
+
+
+def _point(state: _State, work: int, target: Target) -> PathPoint:
+    models = _models(state.func)
+    model = models.get(target)
+    if model is None:
+        model = models[target] = quick_model(state.func, target)
+    fetched = max(1, model.missed[0]) * target.cache_levels[0].line
+    threads = min(target.threads, max(model.work, default=1))
+    seconds = max(1, model.cycles.total) / model.speedup(threads) / (target.nominal.clock * 1e9)
+    return PathPoint(state.step, (), fetched, seconds, work / fetched, work / seconds, threads)
+
+
+@per_node
+def _work(func: t.PrimFunc) -> int:
+    return max(1, flops(func))
+
+
+@per_node
+def _models(func: t.PrimFunc) -> dict[Target, QuickModel]:
+    """What was found of a program, by target."""
+    return {}
+
+
+def _bits(func: t.PrimFunc) -> int:
+    """Of the numbers that arithmetic is on: the widest floats; without any, the narrowest integers."""
+    types = [parameter.dtype for parameter in func.params if isinstance(parameter, t.Buffer)]
+    floats = [dtype.bits for dtype in types if dtype.is_float]
+    return max(floats) if floats else max(8, min((dtype.bits for dtype in types), default=32))
