@@ -159,3 +159,16 @@ def test_scalar_expressions_keep_no_origins():
 def test_nothing_is_recorded_without_a_table():
     assert origin.active() is None
     origin.derived(IntImm(1), IntImm(2))
+
+
+def test_a_walk_within_a_class_goes_by_way_of_its_nodes_only():
+    i = Var("i")
+    outer = Add(Mul(i, IntImm(2)), Add(i, IntImm(3)))
+    assert [type(node).__name__ for node in pre_order(outer, Add)] == ["Add", "Add"]
+    assert len(list(pre_order(outer))) == 6
+
+
+def test_children_are_found_once_and_stay_those_of_the_node():
+    total = Add(Var("i"), IntImm(1))
+    assert children(total) is children(total) and children(total) == (total.a, total.b)
+    assert children(total.replace(b=IntImm(2)))[1].value == 2

@@ -1,4 +1,4 @@
-"""Equal arrays are held once, as soon as their fingerprints are known."""
+"""Equal arrays are held once, as soon as they are known to be equal."""
 
 from __future__ import annotations
 
@@ -23,6 +23,25 @@ def test_equal_large_tensors_share_one_array_and_others_do_not() -> None:
     assert same_bytes.numpy().shape == (256, 128) and same_bytes.numpy() is not one.numpy()
     small = [Tensor.of(np.ones(4, np.float32)).shared() for _ in range(2)]
     assert small[0].numpy() is not small[1].numpy()
+
+
+def test_arrays_that_look_alike_are_told_apart_and_shared_each() -> None:
+    def peaked(place: int) -> Tensor:
+        array = np.zeros((128, 256), np.float32)
+        array[3, place] = 1.0
+        return Tensor.of(array).shared()
+
+    tensors = [peaked(place) for place in (5, 6, 7, 5, 6, 7)]
+    assert len({tensor.look for tensor in tensors}) == 1, "their samples hold no peak"
+    arrays = [tensor.numpy() for tensor in tensors]
+    assert all(one is again for one, again in zip(arrays[:3], arrays[3:], strict=True))
+    assert len({id(array) for array in arrays}) == 3
+
+
+def test_a_fingerprint_is_of_the_bytes_whatever_their_order_in_memory() -> None:
+    array = np.arange(6, dtype=np.float32).reshape(2, 3)
+    turned = Tensor.stored(lambda: array.T, "float32", (3, 2))
+    assert turned.fingerprint == Tensor.of(array.T).fingerprint and turned.look == Tensor.of(array.T).look
 
 
 def test_what_nobody_holds_is_forgotten() -> None:

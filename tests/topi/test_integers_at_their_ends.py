@@ -7,8 +7,10 @@ import pytest
 
 import workbench as wb
 from workbench import relay
+from workbench.core.errors import WorkbenchError
 from workbench.core.module import IRModule
 from workbench.relay.ir import expr as e
+from workbench.topi import shapes
 
 SIGNED = ("int8", "int16", "int32", "int64")
 
@@ -70,3 +72,12 @@ def test_a_comparison_with_what_a_condition_counts(dtype: str) -> None:
     found = run(e.Tuple(tuple(relay.op.call(kind, x, counted) for kind in kinds)), x, flag, x=given, flag=flags)
     for kind, one in zip(kinds, found, strict=True):
         assert one.tolist() == getattr(np, kind)(given, -flags.astype(dtype)).tolist(), kind
+
+
+def test_dimensions_are_added_and_divided_as_index_expressions_are() -> None:
+    assert shapes.add(2**63 - 1, 1) == -(2**63) and shapes.subtract(-(2**63), 1) == 2**63 - 1
+    assert shapes.floor_divide(-7, 2) == -4 and shapes.multiply(3, 0) == 0
+    with pytest.raises(WorkbenchError, match="division by the constant zero"):
+        shapes.floor_divide(7, 0)
+    with pytest.raises(WorkbenchError, match="does not fit int64"):
+        shapes.add(2**63, 1)

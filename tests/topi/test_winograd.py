@@ -13,6 +13,7 @@ from tests.nightly import daily
 from tests.topi.judges_nn import run
 from workbench import relay
 from workbench.core.errors import WorkbenchError
+from workbench.topi.nn_winograd import WinogradWeightTransform
 from workbench.topi.winograd import LARGEST, growth, matrices
 
 ALL = [(outputs, taps) for outputs in range(1, LARGEST + 1) for taps in range(1, LARGEST + 2 - outputs)]
@@ -125,3 +126,18 @@ def test_the_error_of_an_element_grows_by_no_more_than_is_stated(
     found = ran(by_winograd(weight, data, tile, 8), data)[0]
     error, usual = (float((abs(one - exact) / scale).max()) for one in (found, direct))
     assert error <= usual + growth(tile, taps) * 2**-24
+
+
+@pytest.mark.parametrize("tile", (2, 4))
+def test_a_weight_transformed_in_blocks_has_the_bits_of_each_filter_by_itself(tile: int) -> None:
+    """And a sum of zeros is no negative zero."""
+    weight = np.random.default_rng(tile).standard_normal((40, 300, 3, 3)).astype(np.float32)
+    weight[::2, ::3] = -0.0
+    whole = WinogradWeightTransform(tile_size=tile).reference(weight)
+    assert whole.shape == (tile + 2, tile + 2, 40, 300) and whole.flags.c_contiguous
+    matrix = np.array(matrices(tile, 3).filter, np.float64)
+    np.testing.assert_allclose(whole, np.einsum("ia,ocab,jb->ijoc", matrix, weight, matrix), rtol=1e-5, atol=1e-6)
+    for number in range(40):
+        alone = WinogradWeightTransform(tile_size=tile).reference(weight[number : number + 1])
+        assert alone.tobytes() == whole[:, :, number : number + 1].tobytes()
+    assert not np.signbit(whole[:, :, ::2, ::3]).any()

@@ -30,12 +30,13 @@ Interval = tuple[int | None, int | None]
 class Atom:
     """A variable, a floor division of a form by a constant, or an opaque expression; equal when written equally."""
 
-    __slots__ = ("divisor", "expr", "inner", "key", "variables")
+    __slots__ = ("divisor", "expr", "hash", "inner", "key", "variables")
 
     def __init__(
         self, key: Any, expr: PrimExpr | None, inner: Affine | None, divisor: int, variables: frozenset[int]
     ) -> None:
         self.key = key
+        self.hash = hash(key)
         self.expr = expr
         self.inner = inner
         self.divisor = divisor
@@ -45,15 +46,11 @@ class Atom:
         return isinstance(other, Atom) and self.key == other.key
 
     def __hash__(self) -> int:
-        return hash(self.key)
+        return self.hash
 
     @property
     def is_var(self) -> bool:
         return isinstance(self.expr, Var)
-
-    @property
-    def is_division(self) -> bool:
-        return self.inner is not None
 
 
 class Unit(NamedTuple):
@@ -101,11 +98,14 @@ class Ranges:
     def enter_extent(self, var: Var, begin: PrimExpr, extent: PrimExpr) -> None:
         """`var` lies in begin ... begin + extent - 1."""
         low = Affine.of(begin, self)
-        self.enter(var, low, low.plus(Affine.of(extent, self)).plus(Affine.constant(-1)))
+        if isinstance(extent, a.IntImm):
+            self.enter(var, low, low.shifted(extent.value - 1))
+        else:
+            self.enter(var, low, low.plus(Affine.of(extent, self)).shifted(-1))
 
 
 class Affine:
-    """constant + sum of coefficient * atom."""
+    """constant + sum of coefficient * atom.  Immutable: forms share their terms."""
 
     __slots__ = ("_key", "offset", "terms")
 
@@ -127,17 +127,20 @@ class Affine:
     @staticmethod
     def of(expr: PrimExpr, ranges: Ranges) -> Affine:
         """The form of an integer expression.  Iterative: expressions may be deep."""
+        if type(expr) not in _RULES:
+            return _leaf(expr)
         done: dict[int, Affine] = {}
         stack: list[tuple[PrimExpr, bool]] = [(expr, False)]
         while stack:
             current, ready = stack.pop()
             if id(current) in done:
                 continue
-            if isinstance(current, (a.IntImm, Var)) or type(current) not in _RULES:
+            rule = _RULES.get(type(current))
+            if rule is None:
                 done[id(current)] = _leaf(current)
             elif ready:
                 assert isinstance(current, a.BinaryExpr)
-                done[id(current)] = _RULES[type(current)](done[id(current.a)], done[id(current.b)], current, ranges)
+                done[id(current)] = rule(done[id(current.a)], done[id(current.b)], current, ranges)
             else:
                 assert isinstance(current, a.BinaryExpr)
                 stack.extend(((current, True), (current.a, False), (current.b, False)))
@@ -186,13 +189,20 @@ class Affine:
 
     # --- arithmetic ---
 
+    def shifted(self, amount: int) -> Affine:
+        return Affine(self.terms, self.offset + amount)
+
     def plus(self, other: Affine) -> Affine:
+        if not other.terms or not self.terms:
+            return Affine(self.terms or other.terms, self.offset + other.offset)
         terms = dict(self.terms)
         for atom, factor in other.terms.items():
             terms[atom] = terms.get(atom, 0) + factor
         return Affine(terms, self.offset + other.offset)
 
     def times(self, factor: int) -> Affine:
+        if factor == 1:
+            return self
         return Affine({atom: old * factor for atom, old in self.terms.items()}, self.offset * factor)
 
     def minus(self, other: Affine) -> Affine:
@@ -229,10 +239,12 @@ class Affine:
 
     def grouped(self) -> tuple[list[tuple[int, Unit]], int]:
         """The summands with remainders found again, as (factor, unit), and the constant beside them."""
+        divisions = [atom for atom in self.terms if atom.inner is not None]
+        if not divisions:
+            return [(factor, Unit(atom, None, 0)) for atom, factor in self.terms.items()], self.offset
         left = dict(self.terms)
         found: list[tuple[int, Unit]] = []
         offset = self.offset
-        divisions = [atom for atom in left if atom.is_division]
         for atom in sorted(divisions, key=lambda atom: -atom.divisor):
             factor = left.get(atom, 0)
             inner = atom.inner
@@ -259,6 +271,8 @@ class Affine:
 
     def interval(self, ranges: Ranges) -> Interval:
         """Numbers that bound the form, None where unbounded."""
+        if not self.terms:
+            return self.offset, self.offset
         units, offset = self.grouped()
         low: int | None = offset
         high: int | None = offset
@@ -321,7 +335,7 @@ def _quotient_of(atom: Atom, factor: int, terms: Mapping[Atom, int]) -> Atom | N
 
 def _leaf(expr: PrimExpr) -> Affine:
     if isinstance(expr, a.IntImm):
-        return Affine.constant(expr.value)
+        return Affine({}, expr.value)
     if isinstance(expr, Var):
         return Affine.variable(expr)
     return _opaque(("expr", id(expr)), expr)

@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
-from weakref import WeakKeyDictionary
 
-from ..arith.nodes import PrimExpr, Var
+from ..arith.nodes import IntImm, PrimExpr, Var
 from ..core.errors import WorkbenchError
 from ..core.node import Node, children, post_order
+from ..core.per_node import per_node
 from ..tir import nodes as t
 from .affine import Affine, Ranges
 
@@ -193,16 +193,24 @@ class Tree:
         return found.union(*map(_names_in, nests))
 
 
-_NAMES: WeakKeyDictionary[t.For, frozenset[str]] = WeakKeyDictionary()
-"""The names in a nest of loops: it never changes, and most nests of a function outlive a change of one."""
-
-
-def _names_in(nest: t.For) -> frozenset[str]:
-    known = _NAMES.get(nest)
-    if known is None:
-        found = (node.name for node in post_order(nest) if isinstance(node, (Var, t.Buffer)))
-        known = _NAMES[nest] = frozenset(found)
-    return known
+@per_node
+def _names_in(part: t.For | t.BlockRealize) -> frozenset[str]:
+    """The names in a nest of loops, or in a block: most of a function's outlive a change of one."""
+    found: set[str] = set()
+    seen: set[int] = set()
+    stack = [*children(part)]
+    while stack:
+        current = stack.pop()
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        if isinstance(current, t.BlockRealize):
+            found |= _names_in(current)
+            continue
+        if isinstance(current, (Var, t.Buffer)):
+            found.add(current.name)
+        stack.extend(children(current))
+    return frozenset(found)
 
 
 def _directly_under(site: BlockSite, stmt: t.Stmt) -> bool:
@@ -218,6 +226,8 @@ def _directly_under(site: BlockSite, stmt: t.Stmt) -> bool:
 
 def statements_in(stmt: Node) -> list[t.Stmt]:
     """The statements directly inside a statement, in order; an `init` comes before its body."""
+    if isinstance(stmt, t.For):
+        return [stmt.body]
     if isinstance(stmt, t.SeqStmt):
         return list(stmt.stmts)
     if isinstance(stmt, t.BlockRealize):
@@ -226,7 +236,7 @@ def statements_in(stmt: Node) -> list[t.Stmt]:
         return [part for part in (stmt.init, stmt.body) if part is not None]
     if isinstance(stmt, t.IfThenElse):
         return [part for part in (stmt.then_case, stmt.else_case) if part is not None]
-    if isinstance(stmt, (t.For, t.While, t.LetStmt, t.AllocBuffer)):
+    if isinstance(stmt, (t.While, t.LetStmt, t.AllocBuffer)):
         return [stmt.body]
     return []
 
@@ -249,7 +259,8 @@ def iter_ranges(block: t.Block, ranges: Ranges | None = None) -> Ranges:
 
 def extent_of(loop: t.For) -> int | None:
     """A loop's extent if it is a constant."""
-    return Affine.of(loop.extent, Ranges()).value
+    extent = loop.extent
+    return extent.value if isinstance(extent, IntImm) else Affine.of(extent, Ranges()).value
 
 
 def nodes_under(stmt: Node) -> Iterator[Node]:

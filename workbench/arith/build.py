@@ -36,6 +36,8 @@ def const(value: Any, dtype: str | None = None) -> PrimExpr:
     Raises `WorkbenchError` when an integer does not fit its dtype.
     """
     chosen = DataType(dtype) if dtype is not None else _dtype_of_python(value)
+    if type(value) is int and chosen.is_integer and not chosen.is_vector:
+        return _integer(value, chosen)
     scalar = chosen.element_of
     if scalar.is_handle and isinstance(value, str):
         return n.StringImm(value)
@@ -48,7 +50,7 @@ def const(value: Any, dtype: str | None = None) -> PrimExpr:
 
 def _integer(value: Any, dtype: DataType) -> n.IntImm:
     whole = int(value)
-    low, high = dtype.limits()
+    low, high = dtype.ends
     if not low <= whole <= high:
         raise WorkbenchError("E-EXPR-RANGE", f"{whole} does not fit {dtype}", expected=f"{low} to {high}")
     return n.IntImm(whole, dtype)
@@ -62,6 +64,8 @@ def _rounded(value: float, dtype: DataType) -> float:
 
 
 def _dtype_of_python(value: Any) -> DataType:
+    if type(value) is int:
+        return INDEX
     if isinstance(value, (bool, np.bool_)):
         return BOOL
     if isinstance(value, np.generic):
@@ -93,17 +97,23 @@ def convert(value: Any, dtype: str | None = None) -> PrimExpr:
 
 def _match(a: Any, b: Any) -> tuple[PrimExpr, PrimExpr]:
     """Both operands as expressions of one dtype."""
-    if not isinstance(a, PrimExpr) and not hasattr(a, "as_prim_expr"):
-        b = convert(b)
-        a = _literal(a, b.dtype)
-    elif not isinstance(b, PrimExpr) and not hasattr(b, "as_prim_expr"):
-        a = convert(a)
-        b = _literal(b, a.dtype)
-    a, b = convert(a), convert(b)
+    if not (isinstance(a, PrimExpr) and isinstance(b, PrimExpr)):
+        a, b = _expressions(a, b)
     if a.dtype == b.dtype:
         return a, b
     common = _common(a.dtype, b.dtype)
     return cast(common, a), cast(common, b)
+
+
+def _expressions(a: Any, b: Any) -> tuple[PrimExpr, PrimExpr]:
+    """Both operands as expressions; a Python number takes the dtype of the other one."""
+    if not isinstance(a, PrimExpr) and not hasattr(a, "as_prim_expr"):
+        b = convert(b)
+        return _literal(a, b.dtype), b
+    a = convert(a)
+    if not isinstance(b, PrimExpr) and not hasattr(b, "as_prim_expr"):
+        return a, _literal(b, a.dtype)
+    return a, convert(b)
 
 
 def _literal(value: Any, partner: DataType) -> PrimExpr:
@@ -160,7 +170,8 @@ def _immediate(value: PrimExpr) -> int | float | None:
 
 def _fold(a: PrimExpr, b: PrimExpr, function: Callable[[Any, Any], Any]) -> PrimExpr | None:
     """The constant `function(a, b)` of two constants, wrapped to the dtype; None if either is not constant."""
-    x, y = _immediate(a), _immediate(b)
+    x = _immediate(a)
+    y = _immediate(b) if x is not None else None
     if x is None or y is None:
         return None
     dtype = a.dtype
@@ -190,7 +201,7 @@ def _wrap(value: int, dtype: DataType) -> int:
     if dtype.is_bool:
         return value & 1
     low, high = dtype.limits()
-    return (value - low) % (high - low + 1) + low
+    return value if low <= value <= high else (value - low) % (high - low + 1) + low
 
 
 def add(a: Any, b: Any) -> PrimExpr:

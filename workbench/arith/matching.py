@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from ..core.dtype import DataType
-from ..core.node import FieldValue, Node
+from ..core.node import FieldValue, Node, children
 from . import nodes as n
 from .forms import Form
 from .nodes import PrimExpr, Var
@@ -28,14 +28,7 @@ TRUTH: Final = {value: n.IntImm(int(value), BOOL) for value in (False, True)}
 
 def operands(node: PrimExpr) -> list[PrimExpr]:
     """The expressions directly inside one."""
-    found: list[PrimExpr] = []
-    for name in node.field_names:
-        value: FieldValue = getattr(node, name)
-        if isinstance(value, PrimExpr):
-            found.append(value)
-        elif type(value) is tuple:
-            found.extend(item for item in value if isinstance(item, PrimExpr))
-    return found
+    return [child for child in children(node) if isinstance(child, PrimExpr)]
 
 
 def equal_trees(one: PrimExpr, other: FieldValue) -> bool:

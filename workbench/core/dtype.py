@@ -43,11 +43,24 @@ _SMALL_FLOATS: Final = {
 class DataType(str):
     """A scalar or vector element type; see the module's header for its spelling."""
 
-    __slots__ = ("bits", "code", "lanes", "scalable")
+    __slots__ = (
+        "bits", "code", "ends", "is_bool", "is_float", "is_handle", "is_int", "is_integer", "is_uint", "is_vector",
+        "lanes", "scalable",
+    )  # fmt: skip
     code: str
     bits: int
     lanes: int
     scalable: bool
+    is_float: bool
+    is_int: bool
+    """True for signed integers."""
+    is_uint: bool
+    is_integer: bool
+    """True for signed and unsigned integers; bool is not one."""
+    is_bool: bool
+    is_handle: bool
+    is_vector: bool
+    ends: tuple[int, int]
 
     def __new__(cls, text: str | type | np.dtype) -> DataType:
         if isinstance(text, DataType):
@@ -58,36 +71,6 @@ class DataType(str):
         return (DataType, (str(self),))
 
     @property
-    def is_float(self) -> bool:
-        return self.code in ("float", "bfloat") or self.code in _SMALL_FLOATS
-
-    @property
-    def is_int(self) -> bool:
-        """True for signed integers."""
-        return self.code == "int"
-
-    @property
-    def is_uint(self) -> bool:
-        return self.code == "uint"
-
-    @property
-    def is_integer(self) -> bool:
-        """True for signed and unsigned integers; bool is not one."""
-        return self.code in ("int", "uint")
-
-    @property
-    def is_bool(self) -> bool:
-        return self.code == "bool"
-
-    @property
-    def is_handle(self) -> bool:
-        return self.code == "handle"
-
-    @property
-    def is_vector(self) -> bool:
-        return self.lanes > 1 or self.scalable
-
-    @property
     def bytes(self) -> int:
         """Bytes that one element occupies in memory (a bool takes one byte)."""
         return self.lanes * ((self.bits + 7) // 8)
@@ -95,7 +78,7 @@ class DataType(str):
     @property
     def element_of(self) -> DataType:
         """The type of one lane."""
-        return self if self.lanes == 1 and not self.scalable else _with_lanes(self, 1, False)
+        return _with_lanes(self, 1, False) if self.is_vector else self
 
     def with_lanes(self, lanes: int, scalable: bool = False) -> DataType:
         """The same element type with another number of lanes."""
@@ -107,11 +90,7 @@ class DataType(str):
 
     def limits(self) -> tuple[int, int]:
         """Least and greatest value of an integer or bool type."""
-        if self.is_bool:
-            return (0, 1)
-        if self.is_uint:
-            return (0, 2**self.bits - 1)
-        return (-(2 ** (self.bits - 1)), 2 ** (self.bits - 1) - 1)
+        return self.ends
 
 
 @cache
@@ -132,6 +111,13 @@ def _intern(text: str) -> DataType:
         return _intern(name)
     made = str.__new__(DataType, name)
     made.code, made.bits, made.lanes, made.scalable = code, bits, lanes, scalable
+    made.is_float = code in ("float", "bfloat") or code in _SMALL_FLOATS
+    made.is_int, made.is_uint = code == "int", code == "uint"
+    made.is_integer = made.is_int or made.is_uint
+    made.is_bool, made.is_handle = code == "bool", code == "handle"
+    made.is_vector = lanes > 1 or scalable
+    half = 2**bits // 2
+    made.ends = (0, 1) if made.is_bool else (0, 2 * half - 1) if made.is_uint else (-half, half - 1)
     return made
 
 

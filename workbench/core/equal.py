@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from .node import FieldValue, FrozenMap, Node, nodes_in
+from .node import FieldValue, FrozenMap, Node, children, nodes_in
 
 
 def same(left: Any, right: Any) -> bool:
@@ -182,6 +182,5 @@ def free_variables(root: Node) -> list[Node]:
             used.append(current)
         for name in current.binds:
             bound.update(id(variable) for variable in nodes_in(getattr(current, name)))
-        for name in reversed(current.field_names):
-            stack.extend(reversed(list(nodes_in(getattr(current, name)))))
+        stack.extend(reversed(children(current)))
     return [variable for variable in used if id(variable) not in bound]

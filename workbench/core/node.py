@@ -22,7 +22,7 @@ import dataclasses
 import inspect
 import re
 from collections.abc import Callable, Hashable, ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
-from operator import attrgetter
+from operator import attrgetter, is_not
 from types import NoneType
 from typing import Any, ClassVar, Final, TypeAlias, TypeVar, cast, dataclass_transform
 
@@ -53,7 +53,7 @@ def _no_values(node: Any) -> tuple[FieldValue, ...]:
 class Node:
     """The base of all program nodes."""
 
-    __slots__ = ("__weakref__",)
+    __slots__ = ("__weakref__", "_children")
     field_names: ClassVar[tuple[str, ...]] = ()
     binds: ClassVar[tuple[str, ...]] = ()
     renameable: ClassVar[tuple[str, ...]] = ()
@@ -66,14 +66,16 @@ class Node:
     """Answers the key of the class's code, where users wrote it, so that its name does not say what it does."""
     field_values: ClassVar[staticmethod[[Any], tuple[FieldValue, ...]]] = staticmethod(_no_values)
     """All field values in order, read at once."""
+    child_names: ClassVar[tuple[str, ...]] = ()
+    """The fields that may hold nodes."""
     child_values: ClassVar[staticmethod[[Any], tuple[FieldValue, ...]]] = staticmethod(_no_values)
-    """Those that may hold nodes."""
+    """Their values in order, read at once."""
 
     def replace(self: N, **changes: Any) -> N:
         """A copy with some fields changed, derived from this node; `self` if nothing differs."""
-        if all(getattr(self, name) is value for name, value in changes.items()):
+        if all([getattr(self, name) is value for name, value in changes.items()]):
             return self
-        values = {name: getattr(self, name) for name in self.field_names}
+        values = dict(zip(self.field_names, self.field_values(self), strict=True))
         made = type(self)(**(values | changes))
         if made.is_traced:
             origin.derived(made, self)
@@ -112,7 +114,7 @@ class FrozenMap(Mapping[str, Any]):
         for key, value in made.items():
             if isinstance(key, str) and not key.isascii():
                 require_unicode(key)
-            if type(value) not in _IMMUTABLE and not (type(value) is str and value.isascii()):
+            if not (type(value) in _IMMUTABLE or isinstance(value, Node) or (type(value) is str and value.isascii())):
                 made[key] = frozen(value)
         self._items = made
 
@@ -216,7 +218,10 @@ def node(cls: type[N]) -> type[N]:
     made.field_names = tuple(field.name for field in dataclasses.fields(made) if field.init)
     made.field_values = staticmethod(_reader(made.field_names))
     inside = tuple(field.name for field in dataclasses.fields(made) if field.init and field.type not in _LEAF_TYPES)
+    made.child_names = inside
     made.child_values = staticmethod(_reader(inside))
+    if not inside:
+        made._children = ()
     made.__getstate__ = None
     made.__reduce__ = Node.__reduce__
     NODE_CLASSES[class_key(made)] = made
@@ -278,8 +283,16 @@ def nodes_in(value: FieldValue) -> Iterator[Node]:
             yield from nodes_in(item)
 
 
-def children(parent: Node) -> list[Node]:
-    """The child nodes of `parent`, in field order."""
+def children(parent: Node) -> tuple[Node, ...]:
+    """The child nodes of `parent`, in field order.  Found once in the node's life: programs are walked many times."""
+    found: tuple[Node, ...] | None = getattr(parent, "_children", None)
+    if found is None:
+        found = tuple(_children(parent))
+        object.__setattr__(parent, "_children", found)
+    return found
+
+
+def _children(parent: Node) -> list[Node]:
     found: list[Node] = []
     for value in parent.child_values(parent):
         if isinstance(value, Node):
@@ -300,9 +313,9 @@ def map_value(value: FieldValue, function: Callable[[Node], Any]) -> Any:
     if isinstance(value, Node):
         return function(value)
     if type(value) is tuple:
-        mapped = tuple(map_value(item, function) for item in value)
-        return value if all(new is old for new, old in zip(mapped, value, strict=True)) else mapped
-    if type(value) is FrozenMap:
+        mapped = tuple([map_value(item, function) for item in value])
+        return mapped if any(map(is_not, mapped, value)) else value
+    if type(value) is FrozenMap and value:
         items = {key: map_value(item, function) for key, item in value.items()}
         return value if all(items[key] is item for key, item in value.items()) else FrozenMap(items)
     return value
@@ -311,7 +324,7 @@ def map_value(value: FieldValue, function: Callable[[Node], Any]) -> Any:
 def map_children(parent: N, function: Callable[[Node], Any]) -> N:
     """`parent` rebuilt with `function` applied to its children; the same object when none changed."""
     changes: dict[str, Any] = {}
-    for name in parent.field_names:
+    for name in parent.child_names:
         value = getattr(parent, name)
         mapped = map_value(value, function)
         if mapped is not value:
@@ -325,26 +338,27 @@ def map_children(parent: N, function: Callable[[Node], Any]) -> N:
 def post_order(root: Node | Iterable[Node]) -> Iterator[Node]:
     """Each node reachable from `root` once, children before parents."""
     seen: set[int] = set()
-    stack: list[tuple[Node, bool]] = [(top, False) for top in _roots(root)]
+    entered: list[Node] = []
+    stack: list[Node | None] = [*_roots(root)]
     while stack:
-        current, expanded = stack.pop()
-        if expanded:
-            yield current
+        current = stack.pop()
+        if current is None:  # the children of the node entered last are done
+            yield entered.pop()
             continue
         if id(current) in seen:
             continue
         seen.add(id(current))
-        below = [(child, False) for child in children(current) if id(child) not in seen]
+        below = children(current)
         if not below:
             yield current
             continue
-        below.reverse()
-        stack.append((current, True))
-        stack.extend(below)
+        entered.append(current)
+        stack.append(None)
+        stack.extend(reversed(below))
 
 
-def pre_order(root: Node | Iterable[Node]) -> Iterator[Node]:
-    """Each node reachable from `root` once, parents before children."""
+def pre_order(root: Node | Iterable[Node], within: type[Node] | None = None) -> Iterator[Node]:
+    """Each node reachable from `root` once, parents before children; only by way of nodes of class `within`."""
     seen: set[int] = set()
     stack = _roots(root)
     while stack:
@@ -353,7 +367,12 @@ def pre_order(root: Node | Iterable[Node]) -> Iterator[Node]:
             continue
         seen.add(id(current))
         yield current
-        stack.extend(reversed(children(current)))
+        below = children(current)
+        if not below:
+            continue
+        if within is not None:
+            below = [child for child in below if isinstance(child, within)]
+        stack.extend(reversed(below))
 
 
 def written_size(root: Node | Iterable[Node], known: dict[int, int] | None = None) -> int:
@@ -369,7 +388,7 @@ def written_count(root: Node | Iterable[Node], own: Callable[[Node], int], known
     counts = {} if known is None else known
     total = 0
     for top in _roots(root):
-        stack: list[tuple[Node, list[Node] | None]] = [(top, None)]
+        stack: list[tuple[Node, tuple[Node, ...] | None]] = [(top, None)]
         while stack:
             current, below = stack.pop()
             if below is not None:
@@ -413,23 +432,26 @@ def traced_in(functions: Iterable[Node]) -> Iterator[Node]:
 
 def rewrite(
     root: Node,
-    post: Callable[[Any], Any],
+    post: Callable[[Any], Any] | None,
     pre: Callable[[Any], Any] | None = None,
 ) -> Any:
     """Rebuild a program bottom-up, each distinct node once.
 
-    `post(node)` sees a node whose children are rewritten already and returns its replacement (or None to keep it).
+    `post(node)`, if given, sees a node whose children are rewritten already and returns its replacement (or None to
+    keep it).
     `pre(node)`, if given, may answer a replacement before the children are visited; it is then final.
     Origins follow: what replaces a node derives from it.
     """
     done: dict[int, Any] = {}
-    stack: list[tuple[Node, list[Node] | None]] = [(root, None)]
+    entered: list[tuple[Node, tuple[Node, ...]]] = []
+    stack: list[Node | None] = [root]
     while stack:
-        current, below = stack.pop()
-        if id(current) in done:
-            continue
-        if below is not None:
+        current = stack.pop()
+        if current is None:  # the children of the node entered last are done
+            current, below = entered.pop()
             done[id(current)] = _replaced(current, below, done, post)
+            continue
+        if id(current) in done:
             continue
         answer = pre(current) if pre is not None else None
         if answer is not None:
@@ -438,19 +460,25 @@ def rewrite(
             done[id(current)] = answer
             continue
         below = children(current)
-        stack.append((current, below))
-        stack.extend([(child, None) for child in below if id(child) not in done])
+        if not below:
+            done[id(current)] = _replaced(current, below, done, post) if post is not None else current
+            continue
+        entered.append((current, below))
+        stack.append(None)
+        stack.extend(below)
     return done[id(root)]
 
 
-def _replaced(current: Node, below: list[Node], done: dict[int, Any], post: Callable[[Any], Any]) -> Any:
+def _replaced(
+    current: Node, below: tuple[Node, ...], done: dict[int, Any], post: Callable[[Any], Any] | None
+) -> Any:
     """What becomes of a node whose children, `below`, are done."""
     rebuilt = current
     for child in below:
         if done[id(child)] is not child:
             rebuilt = map_children(current, lambda child: done[id(child)])
             break
-    answer = post(rebuilt)
+    answer = post(rebuilt) if post is not None else None
     if answer is None or answer is rebuilt:
         return rebuilt
     if isinstance(answer, Node) and answer.is_traced:
@@ -462,9 +490,11 @@ def substitute(root: Node, mapping: Mapping[Any, Any]) -> Any:
     """Replace variables by values (`mapping` is keyed by node identity).  Binders keep their variables."""
     if not mapping:
         return root
+    if not children(root) and not root.is_traced:
+        return mapping.get(root, root)
     by_identity = {id(key): value for key, value in mapping.items()}
 
     def pre(current: Node) -> Any:
         return by_identity.get(id(current))
 
-    return rewrite(root, lambda current: None, pre)
+    return rewrite(root, None, pre)

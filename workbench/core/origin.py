@@ -60,6 +60,27 @@ class OriginTable:
         joined = frozenset(origins) if known is None else known[1].union(origins)
         self._entries[id(node)] = (node, joined)
 
+    def derive(self, new: Any, sources: Iterable[Any]) -> None:
+        """Join `sources` to what is known of `new`, and give them to what is in it and has no origins yet."""
+        from .node import Node, children
+
+        entries, existing, origins = self._entries, self._existing, frozenset(sources)
+        stopped = {id(source) for source in origins}
+        stack = [new]
+        while stack:
+            current = stack.pop()
+            key = id(current)
+            if key in stopped or key in existing:
+                continue
+            stopped.add(key)
+            known = entries.get(key)
+            if known is None:
+                entries[key] = (current, origins)
+                if isinstance(current, Node):
+                    stack.extend([child for child in children(current) if child.is_traced])
+            elif current is new:
+                entries[key] = (current, known[1] | origins)
+
     def join(self, other: OriginTable) -> None:
         """Take over all that another table knows."""
         mine = self._entries
@@ -116,18 +137,5 @@ def derived(new: Any, *sources: Any) -> Any:
     table = _active.get()
     if table is None:
         return new
-    from .node import Node, children
-
-    stopped = {id(source) for source in sources}
-    stack = [new]
-    while stack:
-        current = stack.pop()
-        if id(current) in stopped or table.is_old(current):
-            continue
-        stopped.add(id(current))
-        fresh = current not in table
-        if fresh or current is new:
-            table.add(current, (source for source in sources if source is not current))
-        if fresh and isinstance(current, Node):
-            stack.extend(child for child in children(current) if child.is_traced)
+    table.derive(new, sources)
     return new

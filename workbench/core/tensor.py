@@ -26,17 +26,22 @@ _SHARED: Final = 1 << 16
 """Bytes from which equal arrays are kept once, as soon as they are known to be equal."""
 _arrays: weakref.WeakValueDictionary[str, np.ndarray] = weakref.WeakValueDictionary()
 """Arrays of tensors by fingerprint: a model that is opened again holds no weights of its own."""
+_alike: weakref.WeakValueDictionary[tuple[Any, ...], np.ndarray] = weakref.WeakValueDictionary()
+"""The first array of each look: as long as there is no second one, no fingerprint is needed."""
+_SAMPLE: Final = 61
+"""Numbers that tell most tensors apart, spread over an array."""
 
 
 class Tensor:
     """An immutable n-dimensional array; equal when dtype, shape and bits are."""
 
-    __slots__ = ("__weakref__", "_array", "_fill", "_fingerprint", "_load", "_loaded", "dtype", "shape")
+    __slots__ = ("__weakref__", "_array", "_fill", "_fingerprint", "_load", "_loaded", "_look", "dtype", "shape")
 
     def __init__(self, array: np.ndarray | None, dtype: DataType, shape: tuple[int, ...], fill: Any = None) -> None:
         self._array = array
         self._fill = fill
         self._fingerprint: str | None = None
+        self._look: tuple[Any, ...] | None = None
         self._load: Callable[[], np.ndarray] | None = None
         self._loaded: weakref.ref[np.ndarray] | None = None
         self.dtype = dtype
@@ -60,16 +65,17 @@ class Tensor:
 
     @classmethod
     def stored(
-        cls, load: Callable[[], np.ndarray], dtype: str, shape: tuple[int, ...], fingerprint: str | None = None
+        cls, load: Callable[[], np.ndarray], dtype: str, shape: tuple[int, ...], read: Tensor | None = None
     ) -> Tensor:
-        """A tensor that `load` reads, as a compact read-only array, whenever it is needed; it is not kept.
+        """A tensor that `load` reads, as a read-only array, whenever it is needed; it is not kept.
 
-        `load` answers the same array each time, or raises `WorkbenchError` where it no longer can.  `fingerprint`: as
-        `Tensor.of` of the array has it, where it is known.
+        `load` answers the same array each time, or raises `WorkbenchError` where it no longer can.  `read`: the
+        array as it was just read, of which only the fingerprint and the look are kept.
         """
         made = cls(None, DataType(dtype), tuple(shape))
         made._load = load
-        made._fingerprint = fingerprint
+        if read is not None:
+            made._fingerprint, made._look = read.fingerprint, read.look
         return made
 
     @classmethod
@@ -80,9 +86,22 @@ class Tensor:
 
     def shared(self) -> Tensor:
         """This tensor, which from now on holds no array of its own where another one has an equal one."""
-        if self._array is not None and self._array.nbytes >= _SHARED:
-            assert self.fingerprint
+        array = self._array
+        if array is not None and array.nbytes >= _SHARED:
+            first = _alike.setdefault(self.look, array)
+            if first is not array and np.array_equal(_bits(first), _bits(array)):
+                self._array = first
+            elif first is not array:
+                assert self.fingerprint
         return self
+
+    @property
+    def look(self) -> tuple[Any, ...]:
+        """What equal tensors have in common, and different ones hardly ever: dtype, shape and some of the numbers."""
+        if self._look is None:
+            array = self.numpy()
+            self._look = self.dtype, self.shape, array.flat[:: max(1, array.size // _SAMPLE)].tobytes()
+        return self._look
 
     @property
     def fill_value(self) -> Any:
@@ -124,18 +143,19 @@ class Tensor:
                 digest.update(b"fill" + np.ascontiguousarray(self._fill).tobytes())
             else:
                 for part in chunks(array):
-                    digest.update(np.ascontiguousarray(part).tobytes())
+                    digest.update(_bits(part).data)
             self._fingerprint = digest.hexdigest()
             if self._array is not None and self._array.nbytes >= _SHARED:
                 self._array = _arrays.setdefault(self._fingerprint, self._array)
+                _alike.setdefault(self.look, self._array)
         return self._fingerprint
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tensor):
             return NotImplemented
-        return self is other or (
-            self.shape == other.shape and self.dtype == other.dtype and self.fingerprint == other.fingerprint
-        )
+        if self is other or (self._array is not None and self._array is other._array):
+            return True
+        return self.shape == other.shape and self.dtype == other.dtype and self.fingerprint == other.fingerprint
 
     def __hash__(self) -> int:
         return hash((self.shape, self.dtype))
@@ -147,6 +167,11 @@ class Tensor:
         if self._fill is not None:
             return (Tensor.full, (self.shape, self._fill, str(self.dtype)))
         return (_from_bytes, (self.numpy().tobytes(), str(self.dtype), self.shape))
+
+
+def _bits(array: np.ndarray) -> np.ndarray:
+    """The bytes of an array in order; a view where it is compact."""
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
 
 def _is_read_only(array: np.ndarray) -> bool:

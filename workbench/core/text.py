@@ -11,11 +11,12 @@ the span of every node, which hover, error underlining, diffs and debug location
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 
 class Mark(Enum):
@@ -37,13 +38,6 @@ class Child(NamedTuple):
     context: Any = None
 
 
-class _Close(NamedTuple):
-    """Engine-internal: the end of a node whose text began at this offset."""
-
-    node: Any
-    start: int
-
-
 Piece = str | Mark | Child
 Printer = Callable[[Any, Any], Sequence[Piece]]
 
@@ -55,6 +49,9 @@ class Span(NamedTuple):
     end: int
 
 
+_NEWLINES: Final = re.compile("\n")
+
+
 @dataclass
 class Text:
     """Printed text with the spans of its nodes."""
@@ -64,10 +61,7 @@ class Text:
     """(node, span), inner nodes before the nodes around them."""
 
     def __post_init__(self) -> None:
-        self._starts = [0]
-        for index, character in enumerate(self.text):
-            if character == "\n":
-                self._starts.append(index + 1)
+        self._starts = [0, *(found.end() for found in _NEWLINES.finditer(self.text))]
 
     def __str__(self) -> str:
         return self.text
@@ -128,21 +122,27 @@ def layout(root: Any, printer: Printer, context: Any = None) -> Text:
     written: list[str] = []
     spans: list[tuple[Any, Span]] = []
     length, depth = 0, 0
-    stack: list[Any] = [Child(root, context)]
+    opened: list[tuple[Any, int]] = []
+    """The nodes being printed, each with where its text began."""
+    stack: list[Iterator[Piece]] = [iter((Child(root, context),))]
     while stack:
-        piece = stack.pop()
-        if isinstance(piece, str):
-            written.append(piece)
-            length += len(piece)
-        elif isinstance(piece, Child):
-            stack.append(_Close(piece.node, length))
-            stack.extend(reversed(printer(piece.node, piece.context)))
-        elif isinstance(piece, _Close):
-            spans.append((piece.node, Span(piece.start, length)))
-        elif piece is NEWLINE:
-            added = "\n" + " " * (INDENT_WIDTH * depth)
-            written.append(added)
-            length += len(added)
+        for piece in stack[-1]:
+            if isinstance(piece, str):
+                written.append(piece)
+                length += len(piece)
+            elif isinstance(piece, Child):
+                opened.append((piece.node, length))
+                stack.append(iter(printer(piece.node, piece.context)))
+                break
+            elif piece is NEWLINE:
+                added = "\n" + " " * (INDENT_WIDTH * depth)
+                written.append(added)
+                length += len(added)
+            else:
+                depth += 1 if piece is INDENT else -1
         else:
-            depth += 1 if piece is INDENT else -1
+            stack.pop()
+            if opened:
+                node, start = opened.pop()
+                spans.append((node, Span(start, length)))
     return Text("".join(written), spans)

@@ -104,7 +104,9 @@ class _Entry:
     kernels: dict[str, Kernel] = field(default_factory=dict)
     by_key: dict[str, Kernel] = field(default_factory=dict)
     values: dict[int, tuple[t.Buffer, ...]] = field(default_factory=dict)
-    constants: dict[str, tuple[t.Buffer, str, Tensor]] = field(default_factory=dict)
+    constants: list[tuple[t.Buffer, str, Tensor]] = field(default_factory=list)
+    alike: dict[Any, list[tuple[t.Buffer, str, Tensor]]] = field(default_factory=dict)
+    """The constants by `Tensor.look`."""
     temporaries: list[t.Buffer] = field(default_factory=list)
     calls: list[KernelCall | IfCall] = field(default_factory=list)
     names: dict[str, int] = field(default_factory=dict)
@@ -282,11 +284,13 @@ def _alone(call: r.Call, op: Operator) -> r.Function:
 
 
 def _constant(data: Tensor, entry: _Entry) -> t.Buffer:
-    known = entry.constants.get(data.fingerprint)
+    alike = entry.alike.setdefault(data.look, [])
+    known = next((known for known in alike if known[2] == data), None)
     if known is None:
         name = entry.unique(f"constant_{len(entry.constants)}")
         known = (decl_buffer(data.shape, data.dtype, name), name, data)
-        entry.constants[data.fingerprint] = known
+        entry.constants.append(known)
+        alike.append(known)
     return known[0]
 
 
@@ -354,7 +358,7 @@ def _finish(
     calls = tuple(_renamed(call, stands_for) for call in [*entry.calls, *copies])
     body = _statements(calls)
     root = t.Block("root", (), (), (), allocated, None, body)
-    held = list(entry.constants.values())
+    held = entry.constants
     params = tuple(entry.values[id(parameter)][0] for parameter in main.params)
     attrs = FrozenMap({"global_symbol": "main", "target": entry.target, "role": "entry"})
     func = t.PrimFunc(

@@ -28,6 +28,7 @@ from ..analysis.reduction_loops import (
 from ..analysis.tree import BlockSite, Tree, extent_of, nodes_under
 from ..analysis.verdict import Verdict, exactly, proven, undecided
 from ..arith.effects import is_effect
+from ..core.per_node import per_node
 from ..tir import nodes as t
 from .errors import IllegalError, illegal
 from .reductions import reduction_operator
@@ -145,6 +146,7 @@ def blocks_under(state: ScheduleState, stmt: t.Stmt) -> tuple[BlockSite, ...]:
     return sites
 
 
+@per_node
 def _has_effects(block: t.Block) -> bool:
     return any(map(is_effect, nodes_under(block)))
 

@@ -130,7 +130,7 @@ def _of_arena(func: t.PrimFunc) -> Findings:
     if type(size) is not int or size < 0:
         yield "the attribute `arena_bytes` is a number of bytes", func
         return
-    for node in pre_order(func.body):
+    for node in pre_order(func.body, t.Stmt):
         offset = node.annotations.get("arena_offset") if isinstance(node, t.AllocBuffer) else None
         if offset is None or not isinstance(node, t.AllocBuffer):
             continue

@@ -39,10 +39,10 @@ Step = tuple[Event, Any]
 
 def parts(expr: Node) -> tuple[PrimExpr, ...]:
     """The expressions directly inside an expression, as they are printed: a load's buffer is a name only."""
-    if isinstance(expr, BinaryExpr):
-        return (expr.a, expr.b)  # type: ignore[attr-defined]
     if isinstance(expr, t.BufferLoad):
         return expr.indices
+    if isinstance(expr, BinaryExpr):
+        return children(expr)  # type: ignore[return-value]
     if isinstance(expr, Let):
         return (expr.value, expr.body)
     return tuple(child for child in children(expr) if isinstance(child, PrimExpr))
@@ -99,6 +99,8 @@ def _expression_events(root: PrimExpr, known: set[int]) -> Iterator[tuple[Event,
         if isinstance(node, Var):
             yield USE, node
             continue
+        if not children(node):
+            continue
         if id(node) in seen:
             yield from _bound_again(node, again)
             continue
@@ -111,7 +113,7 @@ def _expression_events(root: PrimExpr, known: set[int]) -> Iterator[tuple[Event,
                 known.add(id(node.buffer))
                 stack.extend(_reversed(_buffer_fields(node.buffer)))
             yield USE, node.buffer
-        stack.extend(_reversed(parts(node)))
+        stack.extend([(VISIT, part) for part in reversed(parts(node))])
 
 
 def _bound_again(shared: PrimExpr, again: set[int]) -> Iterator[tuple[Event, Any]]:

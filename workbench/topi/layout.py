@@ -220,6 +220,13 @@ class LayoutTransform(Operator):
         found = transform_numpy(data, *self.layouts())
         return found.copy() if found is data else found
 
+    def order(self) -> list[int] | None:
+        """The axes of the data as they lie in the result; None where one is split."""
+        source, target = self.layouts()
+        if source.factors or target.factors:
+            return None
+        return [source.letters.index(letter) for letter in target.letters]
+
     def compute(self, data: Any) -> Any:
         source, target = self.layouts()
         shape = transformed_shape(source, target, data.shape)

@@ -12,7 +12,7 @@ Tensor[(1, 16, 8, 8), float32]
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -52,14 +52,30 @@ def _float(op: Operator, kind: TensorType) -> None:
         refuse(op, "E-TYPE-DTYPE", "Winograd's transforms need float32 or float64", found=str(kind.dtype))
 
 
-def _both(matrix: Matrix, values: np.ndarray) -> np.ndarray:
-    """matrix @ values @ matrix^T over the last two axes, in float64; a zero of the matrix takes no part."""
-    found = values.astype(np.float64)
-    for axis in (-2, -1):
-        parts = [np.take(found, number, axis) for number in range(found.shape[axis])]
-        rows = [sum(float(factor) * part for factor, part in zip(row, parts, strict=True) if factor) for row in matrix]
-        found = np.stack(rows, axis)
+def _rows(matrix: Matrix, values: np.ndarray) -> np.ndarray:
+    """matrix @ values over the first axis; a zero of the matrix takes no part."""
+    found, product = np.zeros((len(matrix), *values.shape[1:])), np.empty(values.shape[1:])
+    for row, total in zip(matrix, found, strict=True):
+        for factor, part in zip(row, values, strict=True):
+            if factor:
+                total += np.multiply(part, float(factor), out=product)
     return found
+
+
+def _around(matrix: Matrix, values: np.ndarray) -> np.ndarray:
+    """matrix @ values @ matrix^T over the first two axes, in float64."""
+    inner = _rows(matrix, values.astype(np.float64, order="C"))
+    return _rows(matrix, inner.swapaxes(0, 1)).swapaxes(0, 1)
+
+
+def _both(matrix: Matrix, values: np.ndarray) -> np.ndarray:
+    """The same over the last two axes."""
+    found = _around(matrix, np.moveaxis(values, (-2, -1), (0, 1)))
+    return np.ascontiguousarray(np.moveaxis(found, (0, 1), (-2, -1)))
+
+
+_BLOCK: Final = 1 << 16
+"""Elements of a weight that are transformed at a time: what lies between stays in the nearer caches."""
 
 
 @operator("nn.contrib_conv2d_winograd_weight_transform")
@@ -93,8 +109,13 @@ class WinogradWeightTransform(Operator):
         return TensorType((size, size, out, inner), kind.dtype)
 
     def reference(self, weight: np.ndarray) -> np.ndarray:
-        found = _both(matrices(self.tile_size, weight.shape[-1]).filter, weight)
-        return np.ascontiguousarray(found.transpose(2, 3, 0, 1)).astype(weight.dtype)
+        matrix = matrices(self.tile_size, weight.shape[-1]).filter
+        found = np.empty((len(matrix), len(matrix), *weight.shape[:2]), weight.dtype)
+        block = max(1, _BLOCK // max(1, weight[:1].size))
+        for start in range(0, len(weight), block):
+            part = slice(start, start + block)
+            found[:, :, part] = _around(matrix, weight[part].transpose(2, 3, 0, 1))
+        return found
 
     def compute(self, weight: Any) -> Any:
         return weight_transform(self, weight)

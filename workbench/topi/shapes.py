@@ -9,6 +9,7 @@ the checks at run time.  Everything here either answers or raises one located `W
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
 from typing import Any as AnyValue
 from typing import NoReturn
@@ -84,7 +85,15 @@ def same_dimension(a: Dimension, b: Dimension) -> bool | None:
     return None
 
 
-def _combine(a: Dimension, b: Dimension, function: AnyValue) -> Dimension:
+_INT64 = range(-(1 << 63), 1 << 63)
+
+
+def _combine(a: Dimension, b: Dimension, function: AnyValue, of_ints: AnyValue) -> Dimension:
+    """`function` of two dimensions; for ints in range, which most are, `of_ints` says the same."""
+    if type(a) is int and type(b) is int and a in _INT64 and b in _INT64 and (b or function is not build.floordiv):
+        found = of_ints(a, b)
+        if found in _INT64:
+            return found
     if isinstance(a, Any) or isinstance(b, Any):
         return Any()
     if isinstance(a, int) and isinstance(b, int):
@@ -93,21 +102,21 @@ def _combine(a: Dimension, b: Dimension, function: AnyValue) -> Dimension:
 
 
 def add(a: Dimension, b: Dimension) -> Dimension:
-    return _combine(a, b, build.add)
+    return _combine(a, b, build.add, operator.add)
 
 
 def subtract(a: Dimension, b: Dimension) -> Dimension:
-    return _combine(a, b, build.subtract)
+    return _combine(a, b, build.subtract, operator.sub)
 
 
 def multiply(a: Dimension, b: Dimension) -> Dimension:
     if a == 0 if isinstance(a, int) else False:
         return 0
-    return _combine(a, b, build.multiply)
+    return _combine(a, b, build.multiply, operator.mul)
 
 
 def floor_divide(a: Dimension, b: Dimension) -> Dimension:
-    return _combine(a, b, build.floordiv)
+    return _combine(a, b, build.floordiv, operator.floordiv)
 
 
 def ceil_divide(a: Dimension, b: int) -> Dimension:

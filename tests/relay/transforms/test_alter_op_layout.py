@@ -193,3 +193,16 @@ def test_times_of_no_pictures_and_of_several(shape: tuple[int, ...]) -> None:
     x = relay.var("x", shape=shape)
     before = transform.InferType()(IRModule.from_expr(relay.Function([x], conv(x, 32, 64))))
     assert AlterOpLayout(lanes=8)(before) is before
+
+
+def test_a_large_weight_is_moved_as_a_view_with_the_numbers_of_the_move() -> None:
+    original = strided()
+    mod = transform.InferType()(IRModule.from_expr(original))
+    changed = AlterOpLayout()(mod)["main"]
+    weights = [node.data for node in post_order(original) if isinstance(node, relay.Constant)]
+    moved = [node.data for node in post_order(changed) if isinstance(node, relay.Constant)]
+    assert [weight.nbytes >= 1 << 16 for weight in weights] == [True, True]
+    for weight, data in zip(weights, moved, strict=True):
+        assert data.shape == tuple(weight.shape[axis] for axis in (2, 3, 1, 0))
+        assert np.shares_memory(weight.numpy(), data.numpy())
+        np.testing.assert_array_equal(data.numpy(), weight.numpy().transpose(2, 3, 1, 0))

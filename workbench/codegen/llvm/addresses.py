@@ -10,8 +10,7 @@ overflow, as LLVM's analysis of strides wants it.
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from itertools import groupby
+from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...arith import nodes as n
@@ -94,10 +93,12 @@ def pointer_to(self: ExpressionEmitter, buffer: t.Buffer, place: Place) -> str:
     if not self.lean:
         return _at_index(self, base, element, place)
     levels = self.numbering.levels
+    by_level: dict[int, list[tuple[Value, int]]] = {}
+    for term in place.terms:
+        by_level.setdefault(levels.get(term[0].text, 0), []).append(term)
     pointer = base
-    for _, terms in groupby(sorted(place.terms, key=lambda term: levels.get(term[0].text, 0)),
-                            key=lambda term: levels.get(term[0].text, 0)):  # fmt: skip
-        offset = _sum(self, tuple(terms))
+    for level in sorted(by_level):
+        offset = _sum(self, by_level[level])
         pointer = self.assign(HANDLE, f"getelementptr {element}, ptr {pointer}, {offset.typed}").text
     if place.constant == 0:
         return pointer
@@ -105,7 +106,7 @@ def pointer_to(self: ExpressionEmitter, buffer: t.Buffer, place: Place) -> str:
     return self.numbering.numbered(HANDLE, text, self.numbering.here).text
 
 
-def _sum(self: ExpressionEmitter, terms: tuple[tuple[Value, int], ...]) -> Value:
+def _sum(self: ExpressionEmitter, terms: Sequence[tuple[Value, int]]) -> Value:
     total: Value | None = None
     for value, factor in terms:
         product = value if factor == 1 else self.assign(value.dtype, f"mul {value.typed}, {factor}")

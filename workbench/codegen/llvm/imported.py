@@ -38,7 +38,7 @@ def texts(mod: IRModule) -> tuple[str, ...]:
 
 @per_node
 def _imports(function: t.PrimFunc) -> tuple[str, ...]:
-    nodes = (node for node in pre_order(function.body) if isinstance(node, (t.For, t.Block)))
+    nodes = (node for node in pre_order(function.body, t.Stmt) if isinstance(node, (t.For, t.Block)))
     texts = (node.annotations.get(IMPORT_LLVM) for node in nodes)
     return tuple(text for text in texts if isinstance(text, str))
 

@@ -135,7 +135,9 @@ class Numbering:
         levels = self.levels
         level = floor
         for register in _REGISTER.findall(text):
-            level = max(level, levels.get(register, 0))
+            own = levels.get(register, 0)
+            if own > level:
+                level = own
         scope = self.scopes[level]
         found = scope.known.get(text)
         if found is not None:
@@ -153,10 +155,10 @@ class Numbering:
     def _floor(self, text: str) -> int | None:
         """The lowest level at which an instruction may stand; None if it has effects or depends on memory."""
         opcode = text[: text.index(" ")]
-        if opcode in _DIVISIONS and not _CONSTANT_DIVISOR.search(text):
-            return self.here  # an operand that overflows where nobody asks for it must not be divided by
-        if opcode in _INTEGERS or opcode in _DIVISIONS:
+        if opcode in _INTEGERS or (opcode in _DIVISIONS and _CONSTANT_DIVISOR.search(text)):
             return self._arm() if "<" in text else 0
+        if opcode in _DIVISIONS:
+            return self.here  # an operand that overflows where nobody asks for it must not be divided by
         if opcode in _FLOATS:
             return self._arm()
         if opcode == "call" and _PURE_CALL.match(text):

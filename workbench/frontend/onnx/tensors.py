@@ -186,7 +186,7 @@ def _read_when_needed(array: np.ndarray, dtype: DataType, ticket: bytes, reader:
 
     _note_non_finite(array, dtype, reader, where)
     array.flags.writeable = False
-    return Tensor.stored(load, dtype, shape, Tensor.of(array).fingerprint)
+    return Tensor.stored(load, dtype, shape, Tensor.of(array))
 
 
 def _from_raw(raw: Any, dtype: DataType, count: int) -> np.ndarray:

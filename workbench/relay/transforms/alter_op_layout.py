@@ -13,16 +13,17 @@ Layout rules of users (`relay.op.register_alter_op_layout`) go first; where ther
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from ...core.module import IRModule
-from ...core.node import post_order
-from ...core.rewrite import Failure
+from ...core.node import Node, post_order
+from ...core.rewrite import Failure, Match
 from ...core.tensor import Tensor
 from ...core.transform import PassContext, function_pass
 from ...target.target import Target
 from ...topi import conv_times
+from ...topi.layout import LayoutTransform
 from ..ir import expr as e
 from ..ir.operator import Operator
 from ..ir.types import TensorType
@@ -33,7 +34,22 @@ from .moved_padding import MOVED_PADDING
 from .rules import apply_rules
 from .users_layouts import by_users
 
-AFTER: Final = (constant_call, *MOVED_PADDING)
+LARGE: Final = 1 << 16
+"""Bytes from which a constant's numbers stay where they are until somebody asks for them."""
+
+
+def _moved_constant(m: Match) -> Node | None:
+    """A constant in its new layout: a large one as a view, which is packed for the kernels in one move later on."""
+    call: Any = m.root
+    order = call.op.order() if isinstance(call.op, LayoutTransform) else None
+    if order is None or call.args[0].data.nbytes < LARGE:
+        return constant_call.replace(m) if constant_call.replace is not None else None
+    data: Tensor = call.args[0].data
+    shape = tuple(data.shape[axis] for axis in order)
+    return e.Constant(Tensor.stored(lambda: data.numpy().transpose(order), data.dtype, shape))
+
+
+AFTER: Final = (replace(constant_call, replace=_moved_constant), *MOVED_PADDING)
 """Rules for what was moved."""
 MOVED: Final = 16.0
 """Bytes that a cycle moves from one layout to another."""

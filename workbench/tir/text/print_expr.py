@@ -90,12 +90,11 @@ def _to_abbreviate(expressions: Sequence[Node | None]) -> list[Node]:
     height: dict[int, int] = {}
     size: dict[int, int] = {}
     order = _post_order([node for node in expressions if node is not None])
-    uses: Counter[int] = Counter(id(part) for node in order for part in parts(node))
+    uses = Counter([id(part) for _, inner in order for part in inner])
     chosen: list[Node] = []
-    for node in order:
-        inner = parts(node)
-        height[id(node)] = 1 + max((height[id(part)] for part in inner), default=0)
-        size[id(node)] = 1 + sum(size[id(part)] for part in inner)
+    for node, inner in order:
+        height[id(node)] = 1 + max([height[id(part)] for part in inner], default=0)
+        size[id(node)] = 1 + sum([size[id(part)] for part in inner])
         repeated = uses[id(node)] > 1 and size[id(node)] > REPEAT_LIMIT
         if height[id(node)] > HEIGHT_LIMIT or repeated:
             chosen.append(node)
@@ -103,18 +102,25 @@ def _to_abbreviate(expressions: Sequence[Node | None]) -> list[Node]:
     return chosen
 
 
-def _post_order(roots: Sequence[Node]) -> list[Node]:
+def _post_order(roots: Sequence[Node]) -> list[tuple[Node, tuple[Node, ...]]]:
+    """The expressions with their parts, parts first."""
     seen: set[int] = set()
-    order: list[Node] = []
-    stack: list[tuple[Node, bool]] = [(root, False) for root in reversed(roots)]
+    order: list[tuple[Node, tuple[Node, ...]]] = []
+    entered: list[tuple[Node, tuple[Node, ...]]] = []
+    stack: list[Node | None] = [*reversed(roots)]
     while stack:
-        node, expanded = stack.pop()
-        if expanded:
-            order.append(node)
+        node = stack.pop()
+        if node is None:  # the parts of the expression entered last are done
+            order.append(entered.pop())
         elif id(node) not in seen:
             seen.add(id(node))
-            stack.append((node, True))
-            stack.extend((part, False) for part in reversed(parts(node)))
+            inner = parts(node)
+            if not inner:
+                order.append((node, inner))
+                continue
+            entered.append((node, inner))
+            stack.append(None)
+            stack.extend(reversed(inner))
     return order
 
 

@@ -48,7 +48,7 @@ def is_true(expr: n.PrimExpr) -> bool:
 
 def contains_block(stmt: Node) -> bool:
     """True when a block stands anywhere in a statement."""
-    return any(isinstance(node, (t.Block, t.BlockRealize)) for node in pre_order(stmt))
+    return any(isinstance(node, (t.Block, t.BlockRealize)) for node in pre_order(stmt, t.Stmt))
 
 
 def is_root(stmt: Node) -> bool:

@@ -47,7 +47,7 @@ def block_rows(block: t.Block) -> dict[int, list[tuple[int, int, int]]]:
 def align_storage(root: t.Stmt) -> t.Stmt:
     """`root` with strides on the buffers whose allocations ask for alignment."""
     aligned: dict[int, t.Buffer] = {}
-    for node in pre_order(root):
+    for node in pre_order(root, t.Stmt):
         if isinstance(node, t.AllocBuffer) and KEY in node.annotations and not node.buffer.strides:
             aligned[id(node.buffer)] = node.buffer.replace(strides=_strides(node.buffer, node.annotations[KEY]))
     if not aligned:

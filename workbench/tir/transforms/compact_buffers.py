@@ -16,7 +16,7 @@ from ...arith import nodes as n
 from ...arith.build import const
 from ...arith.intrinsics import ADDRESSES
 from ...arith.simplify import Simplifier
-from ...core.node import Node, children, rewrite
+from ...core.node import Node, children, pre_order, rewrite
 from ...core.trampoline import Task, run
 from ...core.transform import function_pass
 from .. import nodes as t
@@ -198,9 +198,9 @@ def _collect_loads(expr: n.PrimExpr, scope: _Scope, plans: dict[int, _Plan]) -> 
 def region(index: n.PrimExpr, scope: _Scope, outside: frozenset[int]) -> tuple[Linear, Interval] | None:
     """`index` as fixed terms (of variables in `outside`) plus an interval over everything inside; None if unknown."""
     fixed = Linear()
-    low = high = 0
-    pending = list(_terms(linear(index)))
-    low = high = linear(index).constant
+    form = linear(index)
+    pending = list(_terms(form))
+    low = high = form.constant
     for _ in range(256):
         if not pending:
             return fixed, (low, high)
@@ -236,18 +236,12 @@ def _terms(form: Linear) -> list[tuple[Any, n.PrimExpr, int]]:
 
 def _is_fixed(atom: n.PrimExpr, scope: _Scope, outside: frozenset[int]) -> bool:
     """Whether `atom` has one value as long as the buffer lives: no loads, no variables bound inside."""
-    seen: set[int] = set()
-    stack: list[Node] = [atom]
-    while stack:
-        current = stack.pop()
-        if id(current) in seen:
-            continue
-        seen.add(id(current))
-        if isinstance(current, (t.BufferLoad, n.Call)):
+    for current in pre_order(atom):
+        if isinstance(current, n.Var):
+            if id(current) in scope.variables and id(current) not in outside:
+                return False
+        elif isinstance(current, (t.BufferLoad, n.Call)):
             return False
-        if isinstance(current, n.Var) and id(current) in scope.variables and id(current) not in outside:
-            return False
-        stack.extend(children(current))
     return True
 
 

@@ -19,6 +19,8 @@ from .linear import linear
 
 def variables_of(expr: n.PrimExpr) -> set[int]:
     """Identities of the variables in an expression."""
+    if isinstance(expr, n.Var):  # as most are
+        return {id(expr)}
     return {id(part) for part in pre_order(expr) if isinstance(part, n.Var)}
 
 

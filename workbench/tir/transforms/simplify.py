@@ -27,11 +27,12 @@ def Simplify(func: t.PrimFunc, mod: Any, ctx: Any) -> t.PrimFunc:
     """Simplify expressions and drop what cannot run."""
     func = _without_unit_loops(func)
     simplifier = Simplifier()
-    for node in pre_order(func):
+    for node in pre_order(func.body, t.Stmt):
         if isinstance(node, t.For):
             simplifier.bind_range(node.var, node.min, node.extent)
-        elif isinstance(node, t.IterVar):
-            simplifier.bind_range(node.var, node.dom.min, node.dom.extent)
+        elif isinstance(node, t.Block):
+            for item in node.iter_vars:
+                simplifier.bind_range(item.var, item.dom.min, item.dom.extent)
 
     def post(node: Node) -> Node | None:
         if isinstance(node, t.IfThenElse) and isinstance(node.condition, n.IntImm):
@@ -57,7 +58,7 @@ def _is_nothing(stmt: t.Stmt) -> bool:
 def _without_unit_loops(func: t.PrimFunc) -> t.PrimFunc:
     """Loops that run exactly once become their body, unless they are bound to threads or have a pragma."""
     values: dict[Any, n.PrimExpr] = {}
-    for node in pre_order(func):
+    for node in pre_order(func.body, t.Stmt):
         if isinstance(node, t.For) and _runs_once(node):
             values[node.var] = substitute(node.min, values)
     if not values:
