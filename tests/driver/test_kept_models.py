@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+import functools
+import gc
+import os
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
 
 import workbench as wb
 from workbench import relay, te
+from workbench.codegen.llvm.backend import LlvmBackend
 from workbench.contrib import graph_executor
-from workbench.core import reliance
+from workbench.core import reliance, store
 from workbench.core.limits import limits
+from workbench.core.node import pre_order
 from workbench.core.store import CacheWarning
 from workbench.core.transform import PassContext, PassInstrument
-from workbench.driver import kept_models
+from workbench.driver import built as built_module
+from workbench.driver import kept_models, pristine
 from workbench.driver.kept_models import key_of
+from workbench.lower.implementations import register_tiles
 from workbench.relay.op import strategy
 from workbench.runtime import load_module
 from workbench.schedule.rules import softmax
@@ -59,12 +68,17 @@ def by_numpy(seed: int = 0) -> np.ndarray:
 def is_kept(session: Any) -> bool:
     """Build a session, whose model is written by the time this returns; whether it was there already."""
     key = key_of(session.plan, session.step(0).stage.module, session.deciders)
-    kept = kept_models.find(key, session.target, session.build) is not None
+    kept = kept_models.find(key, session.target) is not None
     session.build()
+    written()
+    return kept
+
+
+def written() -> None:
+    """Wait until what was built is on disk."""
     for thread in threading.enumerate():
         if thread.name == kept_models.THREAD:
             thread.join()
-    return kept
 
 
 def computed(session: Any) -> list[str]:
@@ -113,10 +127,33 @@ def test_a_kept_model_is_whole(tmp_path: Path) -> None:
 
 
 def test_a_build_without_a_session_is_kept_too() -> None:
-    assert not is_kept(wb.open(deep()))
-    again = relay.build(deep(), target="llvm")
-    assert "def fused_" in again.get_source("tir")
-    np.testing.assert_allclose(again.run({"x": X})["output_0"], by_numpy(), rtol=1e-4, atol=1e-5)
+    relay.build(deep(), target="llvm")
+    written()
+    session = wb.open(deep())
+    assert is_kept(session)
+    assert computed(session) == ["Import"]
+
+
+def test_texts_are_those_of_the_code_whatever_became_of_the_program() -> None:
+    module = deep()
+    made = relay.build(module, target="llvm")
+    written()
+    kept = relay.build(deep(), target="llvm")
+    expected = {form: kept.get_source(form) for form in ("tir", "ll")}
+    module["main"] = relay.Function([x := relay.var("x", shape=X.shape)], relay.exp(x))
+    assert "exp" not in expected["tir"]
+    assert {form: made.get_source(form) for form in ("tir", "ll")} == expected
+
+
+def test_a_compiled_model_holds_no_weights_of_the_graph() -> None:
+    module = deep()
+    weights = [weakref.ref(node.data) for node in pre_order(module["main"]) if isinstance(node, relay.Constant)]
+    libraries = [relay.build(module, target="llvm"), relay.build(module, target="llvm")]
+    written()
+    del module
+    gc.collect()
+    assert libraries and len(weights) > LAYERS
+    assert [one for one in weights if one() is not None] == []
 
 
 def test_another_process_finds_it(cache: Path) -> None:
@@ -170,6 +207,28 @@ class Counting(PassInstrument):
         self.runs += 1
 
 
+@pytest.mark.parametrize("part", ["versions", "sources", "target", "limits", "inputs", "program", "rows", "settings"])
+def test_each_part_of_the_key_counts(part: str) -> None:
+    session = wb.open(deep())
+    assert not is_kept(session)
+    key = key_of(session.plan, session.step(0).stage.module, session.deciders)
+    assert key is not None
+    assert kept_models.find(key, session.target) is not None
+    assert kept_models.find({**key, part: "another"}, session.target) is None
+
+
+def test_the_key_says_what_the_code_is_made_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = wb.open(deep())
+    module = session.step(0).stage.module
+    first = key_of(session.plan, module, session.deciders)
+    monkeypatch.setattr(LlvmBackend, "key_of", lambda self, target: {"llvm": "another"})
+    monkeypatch.setattr(pristine, "is_patched", lambda: False)
+    second = key_of(session.plan, module, session.deciders)
+    assert first is not None and second is not None and first != second
+    assert set(first["target"][2]) >= {"cpu", "features", "optimise", "versions"}
+    assert str(session.target.caches[0]) in first["target"][1]
+
+
 def test_who_watches_passes_sees_them() -> None:
     assert not is_kept(wb.open(deep()))
     watching = Counting()
@@ -211,22 +270,64 @@ def test_what_users_enter_is_compiled_in() -> None:
         strategy.STRATEGIES.remove("nn.conv2d")
 
 
-def test_a_function_put_in_place_of_the_workbench_s_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    session = wb.open(deep())
-    assert key_of(session.plan, session.step(0).stage.module, ()) is not None
+def user(*given: Any) -> None:
+    """A function of a user's."""
+
+
+STAND_INS: dict[str, Callable[[], Any]] = {
+    "function": lambda: user,
+    "remembered": lambda: functools.lru_cache(user),
+    "partial": lambda: functools.partial(user, 1),
+    "static": lambda: staticmethod(user),
+    "mock": MagicMock,
+    "class": lambda: type("Mine", (), {}),
+}
+
+
+@pytest.mark.parametrize("kind", STAND_INS)
+def test_what_stands_in_place_of_the_workbench_s_is_seen(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not pristine.is_patched()
     own = next(name for name, value in vars(softmax).items() if getattr(value, "__module__", "") == softmax.__name__)
-    monkeypatch.setattr(softmax, own, lambda *given: None)
+    monkeypatch.setattr(softmax, own, STAND_INS[kind]())
+    assert pristine.is_patched()
+    session = wb.open(deep())
     assert key_of(session.plan, session.step(0).stage.module, ()) is None
+
+
+def test_what_stands_in_a_class_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(LlvmBackend, "available", user)
+    assert pristine.is_patched()
+
+
+def test_a_constant_that_was_changed_is_compiled_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not is_kept(wb.open(deep()))
+    monkeypatch.setattr(register_tiles, "LOADS", register_tiles.LOADS * 2)
+    assert not pristine.is_patched(), "a number is nobody's"
+    assert not is_kept(wb.open(deep())), "what was kept was made with another number"
+    monkeypatch.setenv("WORKBENCH_CACHE_DIR", str(Path(os.environ["WORKBENCH_CACHE_DIR"]) / "other"))
+    assert not is_kept(wb.open(deep()))
+    monkeypatch.undo()
+    assert not is_kept(wb.open(deep()))
 
 
 def test_files_written_after_they_were_read_are_not_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
     session = wb.open(deep())
-    kept_models.sources_digest.cache_clear()
-    monkeypatch.setattr(kept_models, "IMPORTED_AT", 0.0)
+    pristine.sources_digest.cache_clear()
+    monkeypatch.setattr(pristine, "IMPORTED_AT", 0.0)
     try:
         assert key_of(session.plan, session.step(0).stage.module, ()) is None
     finally:
-        kept_models.sources_digest.cache_clear()
+        pristine.sources_digest.cache_clear()
+
+
+def test_sources_are_known_by_place_and_text(tmp_path: Path) -> None:
+    (tmp_path / "tir").mkdir()
+    for place in (tmp_path / "a.py", tmp_path / "tir" / "a.py", tmp_path / "views.py"):
+        place.write_text("1")
+    (tmp_path / "ui").mkdir()
+    (tmp_path / "ui" / "b.py").write_text("1")
+    found = {path.relative_to(tmp_path).as_posix() for path in pristine._sources(tmp_path)}
+    assert found == {"a.py", "tir/a.py", "views.py"}
 
 
 def test_small_models_and_caches_that_are_off(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,6 +363,24 @@ def test_threads_that_build_at_once_share_a_model() -> None:
         thread.join()
     assert len(found) == 4
     assert len(set(map(id, found))) == 1
+
+
+def test_a_build_that_is_there_is_answered_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = wb.open(deep())
+    model = session.build()
+    written()
+    monkeypatch.setattr(built_module, "key_of", None)
+    assert session.build() is model, "without asking what it depends on"
+    reliance.changed()
+    monkeypatch.undo()
+    assert session.build() is not model, "a user has entered something since"
+
+
+def test_a_model_that_is_too_large_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "_ENTRY_LIMIT", store._KEY_LIMIT + 100)
+    session = wb.open(deep())
+    assert not is_kept(session)
+    assert not is_kept(wb.open(deep()))
 
 
 def test_a_full_disk_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import threading
+import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +16,15 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from tests.driver.test_kept_models import X, by_numpy, deep
+from tests.driver.test_kept_models import X, by_numpy, deep, written
 from workbench import relay
 from workbench.core import reliance
 from workbench.core.child import Child, ChildFailure
 from workbench.core.errors import WorkbenchError
 from workbench.core.limits import limits
+from workbench.core.time_limit import time_limit
 from workbench.core.transform import PassContext
-from workbench.driver import built, kept_models, kernels
+from workbench.driver import built, kernels, pristine
 from workbench.driver.kernels import compile_kernel, compile_kernels, helpers
 
 
@@ -29,7 +33,7 @@ def one_helper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     """A cache of its own, one helper on whatever machine, and none left from before."""
     monkeypatch.setenv("WORKBENCH_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(reliance, "_users", [0])
-    monkeypatch.setattr(kept_models, "is_patched", lambda: False)  # by this test alone
+    monkeypatch.setattr(pristine, "is_patched", lambda: False)  # by this test alone
     for module in (kernels, built):
         monkeypatch.setattr(module, "helper_count", lambda: 1)
     helpers.close()
@@ -52,35 +56,60 @@ def wide() -> wb.IRModule:
     return wb.IRModule.from_expr(relay.Function([x], relay.nn.softmax(y)))
 
 
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What helpers are asked from now on."""
+def a_helper() -> None:
+    """Have a helper wait."""
+    helpers.warm(1)
+    helpers.give_back(helpers.ready())
+
+
+def by_helpers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The kernels that helpers have compiled from now on."""
     seen: list[str] = []
-    ask = Child.ask
+    received = kernels._received
 
-    def noting(self: Child, do: str, *given: Any, **more: Any) -> Any:
-        seen.append(do)
-        return ask(self, do, *given, **more)
+    def noting(unit: Any, *given: Any) -> Any:
+        seen.extend(unit["written"])
+        return received(unit, *given)
 
-    monkeypatch.setattr(Child, "ask", noting)
+    monkeypatch.setattr(kernels, "_received", noting)
     return seen
+
+
+def slowly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This process waits with its first kernel until a helper has taken some."""
+    taken = threading.Event()
+    ask, here = Child.ask, kernels.compile_kernel
+
+    def asking(self: Child, *given: Any, **more: Any) -> Any:
+        taken.set()
+        return ask(self, *given, **more)
+
+    def waiting(kernel: Any) -> Any:
+        assert taken.wait(60), "no helper took a kernel"
+        return here(kernel)
+
+    monkeypatch.setattr(Child, "ask", asking)
+    monkeypatch.setattr(kernels, "compile_kernel", waiting)
 
 
 @pytest.mark.parametrize("model", [deep, wide])
 def test_the_same_code_as_step_by_step(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    helpers.warm(1)
-    helpers.give_back(helpers.ready())
-    seen = asked(monkeypatch)
+    a_helper()
+    seen = by_helpers(monkeypatch)
+    if model is wide:
+        slowly(monkeypatch)
     session = wb.open(model())
     apart = session.build()
-    assert model is deep or "compile" in seen, "a helper did its part"
+    assert bool(seen) == (model is wide), "of four kernels and more a helper does a part"
     assert "Codegen" not in [step.label for step in session.history.computed(session.actions)]
     by_steps = session.step("Codegen").stage.compiled
     assert apart is not by_steps
+    assert session.build() is by_steps, "the step is what counts once it is there"
     assert apart.module.code == by_steps.module.code
     assert apart.describe() == by_steps.describe()
     for form in ("tir", "ll", "asm"):
         assert apart.get_source(form) == by_steps.get_source(form)
-    assert relay.build(model(), target="llvm").module.code == by_steps.module.code
+    written()
 
 
 def test_what_runs_is_right() -> None:
@@ -88,31 +117,75 @@ def test_what_runs_is_right() -> None:
 
 
 def test_settings_and_limits_reach_helpers(monkeypatch: pytest.MonkeyPatch) -> None:
-    lowered = wb.open(wide()).step("Lower").stage.lowered
-    every = lowered.kernels
+    every = wb.open(wide()).step("Lower").stage.lowered.kernels
+    a_helper()
+    seen = by_helpers(monkeypatch)
+    slowly(monkeypatch)
     with PassContext(config={"tir.disable_vectorize": True}):
         plain = compile_kernels(every)
         assert plain == [compile_kernel(kernel) for kernel in every]
+    assert seen
     assert plain != compile_kernels(every)
-    monkeypatch.setattr(limits, "function_nodes", 30)
-    with pytest.raises(WorkbenchError, match="the function's loops, unrolled"):
-        compile_kernels(every)
 
 
-def test_a_helper_that_dies_costs_time_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_limits_hold_in_helpers(monkeypatch: pytest.MonkeyPatch) -> None:
     every = wb.open(wide()).step("Lower").stage.lowered.kernels
-    expected = [compile_kernel(kernel) for kernel in every]
+    monkeypatch.setattr(limits, "function_nodes", 30)
+    with helpers.ready() as helper:
+        sent = pickle.dumps(every[:1], -1)
+        settings = {"settings": [3, [], [], {}], "limits": asdict(limits)}
+        with pytest.raises(WorkbenchError, match="the function's loops, unrolled"):
+            helper.ask("compile", settings, [sent])
+
+
+def test_what_a_helper_leaves_undone_is_done_under_the_same_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is the caller's thread that does it: settings, target and time limit are known there alone."""
+    every = wb.open(wide()).step("Lower").stage.lowered.kernels
+    a_helper()
+    lost: list[str] = []
     ask = Child.ask
 
     def killed(self: Child, do: str, *given: Any, **more: Any) -> Any:
         if do == "compile":
             os.kill(self.pid or 0, signal.SIGKILL)
+            lost.append(do)
+            raise ChildFailure("crashed", "SIGKILL")
         return ask(self, do, *given, **more)
 
-    helpers.warm(1)
-    helpers.give_back(helpers.ready())
-    monkeypatch.setattr(Child, "ask", killed)
-    assert compile_kernels(every) == expected
+    threads: set[threading.Thread] = set()
+    here = kernels.compile_kernel
+
+    def noting(kernel: Any) -> Any:
+        if not lost:
+            time.sleep(0.01)  # the helper takes its part first
+        threads.add(threading.current_thread())
+        return here(kernel)
+
+    with PassContext(config={"tir.disable_vectorize": True}):
+        expected = [compile_kernel(kernel) for kernel in every]
+        monkeypatch.setattr(Child, "ask", killed)
+        monkeypatch.setattr(kernels, "compile_kernel", noting)
+        assert compile_kernels(every) == expected
+    assert lost
+    assert threads == {threading.current_thread()}
+
+
+def test_a_time_limit_holds_over_helpers(monkeypatch: pytest.MonkeyPatch) -> None:
+    every = wb.open(wide()).step("Lower").stage.lowered.kernels
+    busy = threading.Event()
+
+    def slow(self: Child, *given: Any, **more: Any) -> Any:
+        busy.wait(60)
+        raise ChildFailure("ended", "by us")
+
+    def nothing(kernel: Any) -> Any:
+        return None
+
+    monkeypatch.setattr(Child, "ask", slow)
+    monkeypatch.setattr(kernels, "compile_kernel", nothing)
+    with pytest.raises(WorkbenchError, match="E-TIME-LIMIT"), time_limit(0.5):
+        compile_kernels(every)
+    busy.set()
 
 
 def test_a_helper_that_cannot_start_costs_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,14 +211,25 @@ def test_an_interrupt_leaves_no_helper(monkeypatch: pytest.MonkeyPatch) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Child, "ask", noting)
-    helpers.warm(1)
-    helpers.give_back(helpers.ready())
+    a_helper()
     monkeypatch.setattr(kernels, "compile_kernel", interrupted)
     with pytest.raises(KeyboardInterrupt):
         compile_kernels(every)
-    for thread in threading.enumerate():
-        if thread.daemon and thread is not threading.current_thread():
-            thread.join(5)
     assert started
+    for _ in range(500):
+        if not any(child.alive for child in started) and helpers.waiting == 0:
+            break
+        time.sleep(0.01)
     assert not any(child.alive for child in started)
-    assert len(helpers) == 0
+    assert helpers.waiting == 0
+
+
+def test_helpers_that_are_being_started_count() -> None:
+    helpers.warm(1)
+    helpers.warm(1)
+    assert len(helpers._starting) == 1
+    a_helper()
+    assert helpers.waiting == 1
+    helpers.warm(1)
+    assert helpers.waiting == 1
+    assert helpers._starting == []

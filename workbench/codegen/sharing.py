@@ -3,31 +3,39 @@
     shared = Shared([1.0, 5.0, 2.0], here, there, helpers, "code generation")
     shared.run(2)                   # answers in order, by this thread and two helpers
 
-A helper is a child of `core.child`; one that dies costs time, never the result: its work is done here.
+A helper is a child of `core.child`; one that dies costs time, never the result: its work is done by the thread that
+wants the results, under the settings and the time limit that hold there.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from ..core.child import Child, ChildFailure, Idle
 from ..core.time_limit import check_time
 
 R = TypeVar("R")
+_LOOK_SECONDS: Final = 0.1
+"""How often who waits for helpers asks whether its time is over."""
 
 
 class Helpers(Idle):
-    """The helpers of this process for one service; `warm` starts one before there is work for it."""
+    """The helpers of this process for one service; `warm` starts some before there is work for them."""
 
     def __init__(self, service: str, seconds: float) -> None:
         super().__init__(service, seconds)
         self._starting: list[threading.Thread] = []
+        self._starter = os.getpid()
 
     def warm(self, count: int) -> None:
-        """Have `count` helpers started and their service imported, beside whatever comes next."""
-        for _ in range(count - len(self)):
+        """Have so many helpers wait, or being started with their service imported, beside whatever comes next."""
+        if self._starter != os.getpid():  # after a fork: nothing is being started here
+            self._starting, self._starter = [], os.getpid()
+        self._starting = [thread for thread in self._starting if thread.is_alive()]
+        for _ in range(count - self.waiting - len(self._starting)):
             thread = threading.Thread(target=self._warm, daemon=True, name=f"start of {self.service}")
             self._starting.append(thread)
             thread.start()
@@ -36,17 +44,17 @@ class Helpers(Idle):
         helper = self.take()
         try:
             helper.ask("ready")
-        except ChildFailure:
+        except Exception:  # who needs it starts one again, and is told
+            helper.close()
             return
         self.give_back(helper)
 
     def ready(self) -> Child:
         """A helper, after those that are being started: a second start would take as long."""
-        while self._starting and not len(self):
-            try:
-                self._starting.pop().join()
-            except IndexError:  # another thread waits for the last
+        for thread in tuple(self._starting):
+            if self.waiting:
                 break
+            thread.join()
         return self.take()
 
 
@@ -74,60 +82,88 @@ class Shared(Generic[R]):
         self._error: Exception | None = None
         self._stopped = False
         self._order = sorted(range(len(weights)), key=lambda index: weights[index])
-        self._lock = threading.Lock()
-        self._closed = threading.Condition(self._lock)
+        self._failed: list[int] = []
+        """What helpers did not do; it is for the caller's thread, whose context it needs."""
         self._open = 0
-        """Pieces that were taken and are not done."""
+        """Pieces that helpers have taken and not done."""
+        self._changed = threading.Condition()
         self._busy: list[Child] = []
 
     def _take(self, portion: float) -> list[int]:
         """The heaviest pieces that nobody has taken yet: one, or a part of all."""
-        check_time(self._where)
-        with self._lock:
-            if not self._order or self._error is not None:
-                return []
-            wanted = portion * sum(self._weights[index] for index in self._order)
-            taken = [self._order.pop()]
-            while self._order and sum(self._weights[index] for index in (*taken, self._order[-1])) <= wanted:
-                taken.append(self._order.pop())
-            self._open += len(taken)
-            return taken
+        if not self._order or self._error is not None:
+            return []
+        wanted = portion * sum(self._weights[index] for index in self._order)
+        taken = [self._order.pop()]
+        while self._order and sum(self._weights[index] for index in (*taken, self._order[-1])) <= wanted:
+            taken.append(self._order.pop())
+        return taken
+
+    # --- a helper's thread ---
 
     def _serve(self) -> None:
         helper = self._helpers.ready()
         self._busy.append(helper)
-        while not self._stopped and (taken := self._take(self._portion)):
+        while taken := self._taken_by_helper():
             try:
-                self._ask(helper, taken)
-            except ChildFailure:
-                return
-            finally:
-                self._close(taken)
+                found = self._there(helper, taken)
+            except Exception as failure:  # the helper's, or the work's: then it fails in the caller's thread as well
+                self._given_up(taken)
+                if isinstance(failure, ChildFailure):
+                    return
+            else:
+                self._finish(taken, found)
+                self._given_up([], len(taken))
         self._busy.remove(helper)
         if self._stopped:
             helper.close()
         else:
             self._helpers.give_back(helper)
 
-    def _ask(self, helper: Child, taken: Sequence[int]) -> None:
-        """Have a helper do pieces.  Raises `ChildFailure` when it is gone."""
-        try:
-            found = self._there(helper, taken)
-        except Exception as failure:  # the helper's, or the work's: then it fails here as well
-            if not self._stopped:
-                self._do(taken)
-            if isinstance(failure, ChildFailure):
-                raise
-        else:
-            self._finish(taken, found)
+    def _taken_by_helper(self) -> list[int]:
+        with self._changed:
+            taken = [] if self._stopped else self._take(self._portion)
+            self._open += len(taken)
+            return taken
 
-    def _do(self, taken: Sequence[int]) -> None:
-        """Do pieces here."""
+    def _given_up(self, failed: list[int], done: int = 0) -> None:
+        with self._changed:
+            self._failed += failed
+            self._open -= len(failed) + done
+            self._changed.notify_all()
+
+    # --- the caller's thread ---
+
+    def run(self, helpers: int) -> list[R]:
+        """All results, by this thread and so many helpers.  Raises what a piece of the work raised."""
+        threads = [threading.Thread(target=self._serve, daemon=True) for _ in range(helpers)]
+        for thread in threads:
+            thread.start()
         try:
-            for index in taken:
-                self._finish([index], [self._here(index)])
-        except Exception as error:  # it is raised in the caller's thread
-            self._error = error
+            while (index := self._next()) is not None:
+                try:
+                    self._finish([index], [self._here(index)])
+                except Exception as error:
+                    self._error = self._error or error
+        except BaseException:  # Ctrl-C, or the time is over: nobody waits for the rest
+            self._stop()
+            raise
+        if self._error is not None:
+            raise self._error
+        return [self._results[index] for index in range(len(self._weights))]
+
+    def _next(self) -> int | None:
+        """What this thread does next; None when all is done, or something failed."""
+        with self._changed:
+            while True:
+                check_time(self._where)
+                if self._error is None and self._failed:
+                    return self._failed.pop()
+                if taken := self._take(0.0):
+                    return taken[0]
+                if not self._open:
+                    return None
+                self._changed.wait(_LOOK_SECONDS)
 
     def _finish(self, taken: Sequence[int], found: Sequence[R]) -> None:
         try:
@@ -135,38 +171,11 @@ class Shared(Generic[R]):
                 self._told(index, result)
                 self._results[index] = result
         except Exception as error:  # the listener's
-            self._error = error
-
-    def _close(self, taken: Sequence[int]) -> None:
-        """Say that pieces are done, or given up."""
-        with self._closed:
-            self._open -= len(taken)
-            self._closed.notify_all()
+            self._error = self._error or error
 
     def _stop(self) -> None:
         """Leave the rest undone, and no helper behind."""
         self._stopped = True
-        with self._lock:
-            self._order.clear()
         for helper in tuple(self._busy):
             helper.kill()
         self._helpers.close()
-
-    def run(self, helpers: int) -> list[R]:
-        """All results, by this thread and so many helpers.  Raises what the work raised first."""
-        threads = [threading.Thread(target=self._serve, daemon=True) for _ in range(helpers)]
-        for thread in threads:
-            thread.start()
-        try:
-            while taken := self._take(0.0):
-                self._do(taken)
-                self._close(taken)
-            with self._closed:  # who has no helper yet finds that there is nothing left
-                while self._open:
-                    self._closed.wait()
-        except BaseException:  # Ctrl-C: nobody waits for the rest
-            self._stop()
-            raise
-        if self._error is not None:
-            raise self._error
-        return [self._results[index] for index in range(len(self._weights))]

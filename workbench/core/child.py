@@ -437,5 +437,10 @@ class Idle:
         for child in closing:
             child.close()
 
+    @property
+    def waiting(self) -> int:
+        """How many children wait, of this process."""
+        return len(self._waiting) if self._owner == os.getpid() else 0
+
     def __len__(self) -> int:
-        return len(self._waiting)
+        return self.waiting

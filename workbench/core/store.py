@@ -31,9 +31,10 @@ MAGIC: Final = b"WORKBENCH-OBJ-1\n"
 _HEAD: Final = struct.Struct("<16sQQ32s")
 FOLDER: Final = "objects-1"
 SUFFIX: Final = ".wb"
-DEFAULT_LIMIT: Final = 4 << 30
-"""Bytes of a folder; a compiled model may take some hundred million of them for its constants."""
+DEFAULT_LIMIT: Final = 1 << 30
 _ENTRY_LIMIT: Final = 1 << 30
+_KEY_LIMIT: Final = 1 << 20
+"""Room for what an entry holds beside its payload."""
 _TOUCH_SECONDS: Final = 3600.0
 _STALE_SECONDS: Final = 3600.0
 _FIX: Final = "set WORKBENCH_CACHE_DIR to a folder of your own, or WORKBENCH_CACHE=off"
@@ -118,10 +119,17 @@ class Store:
     """A folder of entries; see the module's header.  Safe to use from several threads and processes."""
 
     def __init__(
-        self, folder: Path, *, limit: int = DEFAULT_LIMIT, read_only: bool = False, disk: Disk | None = None
+        self,
+        folder: Path,
+        *,
+        name: str = FOLDER,
+        limit: int = DEFAULT_LIMIT,
+        read_only: bool = False,
+        disk: Disk | None = None,
     ) -> None:
+        """The entries lie in the folder `name` below `folder`."""
         self.base = folder
-        self.path = folder / FOLDER
+        self.path = folder / name
         self.limit = limit
         self.read_only = read_only
         self._disk = disk or Disk()
@@ -130,6 +138,11 @@ class Store:
         self._stopped = False
         self._unmeasured: int | None = None
         """Bytes written since the folder was last measured; None before the first time."""
+
+    @property
+    def most(self) -> int:
+        """Bytes of the largest payload that is kept: more would push too much else out, or is not read again."""
+        return min(self.limit // 2, _ENTRY_LIMIT - _KEY_LIMIT)
 
     # --- reading ---
 
@@ -210,7 +223,7 @@ class Store:
 
     def put(self, key: Mapping[str, Any], *payload: Bytes) -> bool:
         """Publish a payload, in one part or in several; False (and one warning at most) when it cannot be kept."""
-        if self._stopped or self.read_only:
+        if self._stopped or self.read_only or sum(memoryview(part).nbytes for part in payload) > self.most:
             return False
         text = encoded(key)
         data = packed(text, *payload)

@@ -46,7 +46,7 @@ def build_model(
     model as constants.
     """
     chosen = building_for(target, target_host)
-    module = bound_module(mod, params)
+    module = bound_module(mod, params).copy()  # what the caller does to theirs meanwhile makes no difference
     if provider is not None:
         return run(plan_of(chosen), module, provider).compiled
     return built_alone(plan_of(chosen), module, lambda plan: run(plan, module))

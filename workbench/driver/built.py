@@ -3,28 +3,28 @@
     built(session)                  # of whatever session
     built_alone(plan, module)       # without a history
 
-A large model that nobody has looked at yet is compiled from its kernels by several processes (`kernels`), and
-kept for other processes (`kept_models`); the steps after lowering are made when somebody looks at them.  Everything
-else is compiled step by step: programs of loops, small ones, what was edited, what users' rules and operators make.
+A large model that nobody has looked at yet is compiled from its kernels by several processes (`kernels`), and kept for
+other processes (`kept_models`); the steps after lowering are made when somebody looks at them.  Everything else is
+compiled step by step: programs of loops, small ones, what was edited, what users' rules and operators make.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ..codegen.backend import backend_of
 from ..core import progress, reliance
 from ..core.host import give_back_memory
 from ..core.module import IRModule
+from ..core.transform import PassContext
 from ..lower.entry import Lowered
 from ..runtime.model import CompiledModel
 from .actions import deciding
 from .history import Step, identities
-from .kept_models import find, keep, key_of
-from .kernels import compile_entry, compile_kernels, helper_count, helpers, joined
+from .kept_models import Key, find, keep, key_of
+from .kernels import Compiled, compile_entry, compile_kernels, helper_count, helpers
 from .native import model_of
 from .pipeline import CODEGEN, LOWER
 from .plan import CompilePlan, default_rows
@@ -33,45 +33,40 @@ if TYPE_CHECKING:
     from .history import Stage
     from .session import Session
 
-Again = Callable[[], CompiledModel]
-"""Compiles a model step by step, for its texts."""
-
 
 def built(session: Session) -> Any:
     """The native code of a session.  Raises what stopped it on the way."""
-    history = session.history
-    if CODEGEN not in session.labels or history.guard is not None:
-        return compiled(session).stage.compiled
-    with history.building:
-        if history.peek(session.actions, session.labels.index(CODEGEN)) is not None:
-            return compiled(session).stage.compiled
-        return _unlooked(session)
-
-
-def _unlooked(session: Session) -> Any:
-    """The native code of a session whose last step has not been computed."""
     history, actions = session.history, session.actions
-    key = key_of(session.plan, session.step(0).stage.module, session.deciders)
-    if key is None:
+    if CODEGEN not in session.labels or history.guard is not None or PassContext.current().instruments:
         return compiled(session).stage.compiled
     identity = identities(actions)[session.labels.index(CODEGEN)]
+    known = history.model(identity)
+    if known is not None:
+        return known
+    with history.building(identity):
+        return history.model(identity) or _built(session, identity)
 
-    def again() -> CompiledModel:
+
+def _built(session: Session, identity: str) -> Any:
+    """The native code of a session, of which only one thread asks at a time."""
+    history, actions = session.history, session.actions
+    codegen, lower = (session.labels.index(label) for label in (CODEGEN, LOWER if LOWER in session.labels else CODEGEN))
+    looked_at = history.peek(actions, codegen) is not None
+    key = None if looked_at else key_of(session.plan, session.step(0).stage.module, session.deciders)
+    if key is None:
         return compiled(session).stage.compiled
 
-    found = history.models.get(identity) or find(key, session.target, again)
-    if found is None and _is_plain(session.plan) and history.peek(actions, session.labels.index(LOWER)) is None:
-        helpers.warm(helper_count())
-        lowered = session.step(LOWER)
-        if lowered.error is None and lowered.stage.lowered is not None:
-            found = _apart(lowered.stage.lowered, session.plan, again)
-            keep(key, found)
-    if found is not None:
-        return history.models.setdefault(identity, found)
-    step = compiled(session)
-    if not any(before.relied.keys for before in step.path):
-        keep(key, step.stage.compiled)
-    return step.stage.compiled
+    def lowered() -> Lowered | None:
+        return step.stage.lowered if (step := session.step(LOWER)).error is None else None
+
+    def by_steps() -> Any:
+        return compiled(session).stage.compiled
+
+    apart = history.peek(actions, lower) is None
+    model = _kept_or_made(key, session.plan, lowered if apart else None, by_steps)
+    if history.peek(actions, codegen) is None:
+        history.note_model(identity, model)
+    return model
 
 
 def compiled(session: Session) -> Step:
@@ -86,43 +81,50 @@ def built_alone(plan: CompilePlan, module: IRModule, carried_out: Callable[[Comp
     """What a plan makes of a module, without a history; `carried_out` runs a plan on it step by step."""
     key = key_of(plan, module, deciding())
 
-    @cache
-    def again() -> CompiledModel:
+    def lowered() -> Lowered | None:
+        return carried_out(replace(plan, rows=plan.rows[: plan.lower_row()[0]])).lowered
+
+    def by_steps() -> CompiledModel:
         return carried_out(plan).compiled
 
-    found = find(key, plan.target, again)
-    if found is not None:
-        return found
+    return by_steps() if key is None else _kept_or_made(key, plan, lowered, by_steps)
+
+
+def _kept_or_made(
+    key: Key, plan: CompilePlan, lowered: Callable[[], Lowered | None] | None, by_steps: Callable[[], Any]
+) -> Any:
+    """The model of a key: from an earlier process, else made now and kept.
+
+    `lowered` lowers the graph where nobody has done so; it answers None, and `by_steps` raises, what went wrong.
+    """
+    model = find(key, plan.target)
+    if model is not None:
+        return model
     with reliance.recording() as recorded:
-        if key is not None and _is_plain(plan):
+        if lowered is not None and _is_default(plan):
             helpers.warm(helper_count())
-            lowered = carried_out(_up_to_lowering(plan)).lowered
-            assert lowered is not None
-            found = _apart(lowered, plan, again)
-        else:
-            found = again()
+            graph = lowered()
+            model = None if graph is None else _apart(graph, plan)
+        if model is None:
+            model = by_steps()
     if not recorded.settled().keys:
-        keep(key, found)
-    return found
+        keep(key, model)
+    return model
 
 
-def _up_to_lowering(plan: CompilePlan) -> CompilePlan:
-    return replace(plan, rows=plan.rows[: plan.lower_row()[0]])
-
-
-def _is_plain(plan: CompilePlan) -> bool:
+def _is_default(plan: CompilePlan) -> bool:
     """Whether all that comes after lowering is the pipeline's own, and there are helpers to share it with."""
     count = len(plan.rows) - plan.lower_row()[0]
     return helper_count() > 0 and plan.rows[-count:] == default_rows("relay", plan.settings)[-count:]
 
 
-def _apart(lowered: Lowered, plan: CompilePlan, again: Again) -> CompiledModel:
+def _apart(lowered: Lowered, plan: CompilePlan) -> CompiledModel:
     """A lowered graph compiled from its kernels, by several processes."""
     target = plan.target
     with target, plan.settings.context().applied(), progress.task("build", 2) as task:
         entry = compile_entry(lowered.module, "main", target)
         task.advance()
-        code = joined([entry, *compile_kernels(lowered.kernels)])
-    module = backend_of(target).module_of(code, target, lambda *asked: again().get_source(*asked))
+        code, texts = Compiled.joined([entry, *compile_kernels(lowered.kernels)])
+    module = backend_of(target).module_of(code, target, texts.get_source)
     give_back_memory()
     return model_of(lowered, module, fills_outputs=True)

@@ -251,7 +251,7 @@ def cache_clear() -> None:
 def _layers() -> Sequence[Any]:
     from ..codegen.llvm.cache import stores
 
-    return stores()
+    return [*stores(), *stores(models=True)]
 
 
 # --- models ---------------------------------------------------------------------------------------------------------

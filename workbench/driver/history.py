@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any, Final, Protocol
@@ -192,10 +193,10 @@ class History:
         self._watchers = WeakSet[Watcher]()
         self.known: dict[str, Any] = {}
         """Origins by step, filled by `origin_index` when they are asked for."""
-        self.models: dict[str, Any] = {}
-        """By a program's last step, which is not computed: its native code, made without the steps (`built`)."""
-        self.building = threading.RLock()
-        """Held by who makes one of them: a second thread waits for it."""
+        self._models: dict[str, tuple[int, Any]] = {}
+        """By a program's last step, which is not computed: when (`reliance.moment`) and what was built without it."""
+        self._building: dict[str, threading.RLock] = {}
+        """Of the models that are being built: a second thread waits for the first one's."""
         self.compiled_apart: dict[str, set[str]] = {}
         """By a program's last step: kernels of it that were compiled by themselves, to be looked at or measured."""
 
@@ -276,6 +277,29 @@ class History:
         with self._lock:
             self._running.pop(identity, None)
         return known
+
+    def model(self, identity: str) -> Any:
+        """The native code that was built without the step of that id; None where there is none that holds still.
+
+        The step is what counts as soon as it is computed, and so it is after users have changed a table.
+        """
+        moment, model = self._models.get(identity, (0, None))
+        if model is not None and (identity in self._steps or moment != reliance.moment()):
+            self._models.pop(identity, None)
+            return None
+        return model
+
+    def note_model(self, identity: str, model: Any) -> None:
+        """Keep what was built without the step of that id."""
+        self._models[identity] = reliance.moment(), model
+
+    @contextmanager
+    def building(self, identity: str) -> Generator[None]:
+        """Have only one thread at a time build the step of that id."""
+        with self._lock:
+            lock = self._building.setdefault(identity, threading.RLock())
+        with lock:
+            yield
 
     def forget_failures(self) -> None:
         """Have steps that failed computed anew: what they read from files or from the machine may be another by now."""

@@ -1,7 +1,7 @@
 """Kernels of a graph from blocks to object code under their default schedules, in several processes at once.
 
     helpers.warm(1)                                         # beside what comes before: a helper starts in 0.6 s
-    codes = compile_kernels(lowered.kernels)                # a CodeUnit each, by this process and helpers
+    made = compile_kernels(lowered.kernels)                 # a `Compiled` each, by this process and helpers
 
 Scheduling, loop passes and emission are Python, of which one process does one thing at a time; kernels do not know of
 one another.  What comes out is what `schedule_kernels`, the pipeline and the backend make of them one by one, under the
@@ -11,12 +11,15 @@ into a table: whoever calls this knows that there is nothing (`reliance.is_chang
 
 from __future__ import annotations
 
+import json
 import pickle
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Any, Final
+from functools import reduce
+from typing import Any, Final, NamedTuple
 
 from ..codegen.backend import backend_of
+from ..codegen.llvm.texts import Texts
 from ..codegen.sharing import Helpers, Shared
 from ..core import progress
 from ..core.child import Child
@@ -32,12 +35,14 @@ from ..lower.provider import default_provider
 from ..relay.ir.operator import OPERATORS
 from ..runtime.module import CodeUnit
 from ..schedule.registry import PRIMITIVES
+from ..target.target import Target
 from ..tir.tensor_intrin.registry import TENSOR_INTRINSICS
-from ..tir.transforms.pipeline import lower_module, pipeline
+from ..tir.transforms.pipeline import lower_alone, lower_module
+from .pristine import constants
 
 IDLE_SECONDS: Final = 30.0
-MOST_HELPERS: Final = 7
-"""Beyond it helpers wait for this process, which hands the work out."""
+MOST_HELPERS: Final = 3
+"""What is not shared takes a third of a build, and each has 150 MB."""
 PORTION: Final = 0.25
 """Of the work that is left, what a helper takes at once: each request waits some milliseconds for this process."""
 
@@ -50,56 +55,63 @@ def helper_count() -> int:
     return min(usable_threads() - 1, MOST_HELPERS)
 
 
-def compile_kernel(kernel: Kernel) -> CodeUnit:
+class Compiled(NamedTuple):
+    """Functions as object code, and what they look like."""
+
+    code: CodeUnit
+    texts: Texts
+
+    @staticmethod
+    def joined(parts: Sequence[Compiled]) -> Compiled:
+        """Several, in their order, as one."""
+        codes = [part.code for part in parts]
+        code = replace(
+            codes[0],
+            objects=tuple(data for one in codes for data in one.objects),
+            symbols={name: symbol for one in codes for name, symbol in (one.symbols or {}).items()},
+            written={name: places for one in codes for name, places in (one.written or {}).items()},
+            externs=tuple(sorted({name for one in codes for name in one.externs})),
+        )
+        return Compiled(code, reduce(Texts.and_of, (part.texts for part in parts)))
+
+
+def compile_kernel(kernel: Kernel) -> Compiled:
     """One kernel, under its default schedule."""
     try:
         scheduled = default_provider(kernel).func
     except WorkbenchError as error:
         raise error.located(f"schedule of kernel {kernel.name}") from None
-    module = lower_module(IRModule({kernel.name: scheduled}))
-    return backend_of(kernel.target).compile_module(module, kernel.target).code
+    made = backend_of(kernel.target).compile_module(lower_module(IRModule({kernel.name: scheduled})), kernel.target)
+    return Compiled(made.code, made.shown)
 
 
-def compile_kernels(kernels: Sequence[Kernel]) -> list[CodeUnit]:
-    """The code of each kernel, in order.  Raises `WorkbenchError`: that of the first one that fails."""
+def compile_entry(module: IRModule, name: str, target: Target) -> Compiled:
+    """The function of a lowered module that calls its kernels; these are only looked at, by what they write."""
+    made = backend_of(target).compile_module(lower_alone(module, name), target, only=(name,))
+    return Compiled(made.code, made.shown)
+
+
+def compile_kernels(kernels: Sequence[Kernel]) -> list[Compiled]:
+    """Each kernel, in order.  Raises the `WorkbenchError` of one that fails."""
     context = PassContext.current()
     settings = {
         "settings": [context.opt_level, context.required_pass, context.disabled_pass, dict(context.config)],
         "limits": asdict(limits),
     }
 
-    def here(index: int) -> CodeUnit:
+    def here(index: int) -> Compiled:
         return compile_kernel(kernels[index])
 
-    def there(helper: Child, taken: Sequence[int]) -> list[CodeUnit]:
+    def there(helper: Child, taken: Sequence[int]) -> list[Compiled]:
         sent = pickle.dumps([replace(kernels[index], constants=()) for index in taken], -1)
         answer = helper.ask("compile", settings, [sent])
-        objects = iter(map(bytes, answer.frames))
-        return [_received(unit, objects) for unit in answer.header["units"]]
+        frames = iter(map(bytes, answer.frames))
+        return [_received(unit, frames, kernels[0].target) for unit in answer.header["units"]]
 
     sizes = [written_size(kernel.func.body) for kernel in kernels]
     with progress.task("kernels", len(kernels)) as task:
         shared = Shared(sizes, here, there, helpers, "kernels", PORTION, lambda *result: task.advance())
         return shared.run(min(helper_count(), len(kernels) // 2))
-
-
-def compile_entry(module: IRModule, name: str, target: Any) -> CodeUnit:
-    """The function of a lowered module that calls its kernels; these are only looked at, by what they write."""
-    for step in pipeline(PassContext.current()):
-        module = module.with_functions({name: PASSES[step]().on_function(module, name)})
-    return backend_of(target).compile_module(module, target, only=(name,)).code
-
-
-def joined(codes: Iterable[CodeUnit]) -> CodeUnit:
-    """The code of several functions as one."""
-    parts = list(codes)
-    return replace(
-        parts[0],
-        objects=tuple(data for part in parts for data in part.objects),
-        symbols={name: symbol for part in parts for name, symbol in (part.symbols or {}).items()},
-        written={name: places for part in parts for name, places in (part.written or {}).items()},
-        externs=tuple(sorted({name for part in parts for name in part.externs})),
-    )
 
 
 # --- the helper's side ---------------------------------------------------------------------------------------------
@@ -108,7 +120,12 @@ def joined(codes: Iterable[CodeUnit]) -> CodeUnit:
 def actions() -> Mapping[str, Action]:
     for table in (OPERATORS, PRIMITIVES, PASSES, TENSOR_INTRINSICS):
         len(table)  # filled now: what is sent names classes of their modules
-    return {"ready": lambda request, frames: ({}, []), "compile": _compile}
+    return {"ready": lambda request, frames: ({}, []), "compile": _compile, "constants": _constants}
+
+
+def _constants(request: Mapping[str, Any], frames: Sequence[bytearray]) -> tuple[Mapping[str, Any], Sequence[bytes]]:
+    """The constants of modules, and of those loaded here, as nobody has changed them."""
+    return {"constants": constants() | constants(request["modules"])}, []
 
 
 def _compile(request: Mapping[str, Any], frames: Sequence[bytearray]) -> tuple[Mapping[str, Any], Sequence[bytes]]:
@@ -118,20 +135,21 @@ def _compile(request: Mapping[str, Any], frames: Sequence[bytearray]) -> tuple[M
     level, required, disabled, config = request["settings"]
     kernels: list[Kernel] = pickle.loads(frames[0])
     with kernels[0].target, PassContext(level, required, disabled, config=config).applied():
-        codes = [compile_kernel(kernel) for kernel in kernels]
-    units = [{**asdict(replace(code, objects=())), "objects": len(code.objects)} for code in codes]
-    return {"units": units}, [data for code in codes for data in code.objects]
+        made = [compile_kernel(kernel) for kernel in kernels]
+    units = [{**asdict(replace(one.code, objects=())), "objects": len(one.code.objects)} for one in made]
+    answers: list[bytes] = []
+    for code, texts in made:
+        answers += [*code.objects, json.dumps([texts.emitted, texts.printed]).encode()]
+    return {"units": units}, answers
 
 
-def _received(unit: Mapping[str, Any], objects: Any) -> CodeUnit:
-    """The code that a helper told of, whose object code follows in `objects`."""
-    return CodeUnit(
-        **{
-            **unit,
-            "objects": tuple(next(objects) for _ in range(unit["objects"])),
-            "written": {name: tuple(places) for name, places in unit["written"].items()},
-            "externs": tuple(unit["externs"]),
-        }
-    )
+def _received(unit: Mapping[str, Any], frames: Iterator[bytes], target: Target) -> Compiled:
+    """What a helper told of; object code and texts follow in `frames`."""
+    objects = tuple(next(frames) for _ in range(unit["objects"]))
+    return Compiled(code_unit(unit, objects), Texts(target, *json.loads(next(frames))))
 
 
+def code_unit(told: Mapping[str, Any], objects: tuple[bytes, ...]) -> CodeUnit:
+    """The code whose fields came through JSON."""
+    written = {name: tuple(places) for name, places in told["written"].items()}
+    return CodeUnit(**{**told, "objects": objects, "written": written, "externs": tuple(told["externs"])})

@@ -32,6 +32,7 @@ from .fitting import require_fitting, why_foreign
 from .functions import emit_kernel, emit_wrapper
 from .places import SourcePlace, printed
 from .signature import Parameter, packed_parameters
+from .texts import Texts
 from .types import symbol
 from .unsafe_calls import ContainedLibrary, is_unsafe
 from .writer import ModuleWriter
@@ -113,22 +114,14 @@ class Artefact:
         """Positions of the packed arguments that a function writes."""
         return tuple(index for index, parameter in enumerate(self.parameters[name]) if parameter.written)
 
-    def get_source(self, form: str = "ll", name: str | None = None) -> str:
-        """Text of one function or all: "tir", "ll" (as emitted), "ll-opt" (optimised), "asm"."""
-        names = [name] if name is not None else list(self.texts)
-        return "\n".join(self._source(form, each) for each in names)
+    @property
+    def shown(self) -> Texts:
+        """What the functions look like."""
+        return Texts(self.target, self.texts, self.sources)
 
-    def _source(self, form: str, name: str) -> str:
-        if name not in self.texts:
-            raise WorkbenchError("E-MODULE-FUNCTION", f"there is no function {name!r}", found=", ".join(self.texts))
-        if form in ("ll", "llvm", ""):
-            return self.texts[name]
-        if form == "tir":
-            return self.sources.get(name, "")
-        if form in ("asm", "s", "ll-opt"):
-            job = machine.job_of(self.texts[name], self.target, "ll" if form == "ll-opt" else "asm")
-            return cache.compile_cached([job])[0].decode()
-        raise WorkbenchError("E-SOURCE-FORM", f"there is no source of form {form!r}", expected="tir, ll, ll-opt, asm")
+    def get_source(self, form: str = "ll", name: str | None = None) -> str:
+        """As `Texts.get_source`."""
+        return self.shown.get_source(form, name)
 
 
 class LlvmBackend:
@@ -162,8 +155,12 @@ class LlvmBackend:
             made.objects[f"import {number}"] = imported.object_code(text, made.target)
         return made
 
+    def key_of(self, target: Target) -> dict[str, Any]:
+        """What code for a target depends on beside its program: processor, features, level, versions."""
+        return cache.key_of(machine.job_of("", target))
+
     def module_of(self, code: CodeUnit, target: Target, sources: Callable[..., str]) -> Module:
-        """The functions of code that was made for `target` before; `sources` gives texts as `Artefact.get_source`."""
+        """The functions of code that was made for `target` before; `sources` gives texts as `Texts.get_source`."""
         return _module(code, None if code.foreign else _link(code, target), sources)
 
     def emit_module(

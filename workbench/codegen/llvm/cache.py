@@ -7,7 +7,7 @@ means equal code, and an edit compiles the edited kernels only.
     objects = compile_cached(jobs)        # as parallel_compile.compile_jobs, but only what is not known
 
 Environment: WORKBENCH_CACHE_DIR (folder), WORKBENCH_CACHE_SHARED (a further one, only read), WORKBENCH_CACHE_BYTES
-(limit of the folder), WORKBENCH_CACHE=off (no disk).
+(limit of all on disk), WORKBENCH_CACHE=off (no disk).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from typing import Any, Final
 
 from ...core import progress
 from ...core.code_key import code_key
-from ...core.store import DEFAULT_LIMIT, CacheWarning, Store, cache_folder
+from ...core.store import DEFAULT_LIMIT, FOLDER, CacheWarning, Store, cache_folder
 from . import machine, pipelines
 from .machine import Job
 from .parallel_compile import compile_jobs
@@ -35,6 +35,10 @@ from .parallel_compile import compile_jobs
 ABI_VERSION: Final = 1
 """Of the kernels' calling convention; see runtime/native/workbench_runtime.h."""
 MEMORY_LIMIT: Final = 256 << 20
+MODELS: Final = "models-1"
+"""The folder of whole models."""
+OF_MODELS: Final = 5
+"""Kernels have one such part of the space on disk, models the others."""
 
 
 @dataclass
@@ -154,34 +158,40 @@ def _looked_up(name: str, key: dict[str, Any], layers: Sequence[Store]) -> bytes
     return None
 
 
-def stores() -> tuple[Store, ...]:
-    """The layers on disk by the environment, the user's own first; empty when switched off."""
+def stores(models: bool = False) -> tuple[Store, ...]:
+    """The layers on disk by the environment, the user's own first; empty when switched off.
+
+    `models`: those of whole models, which have the greater part of the space.
+    """
     given = os.environ
     if given.get("WORKBENCH_CACHE", "").lower() in ("off", "0", "no", "false"):
         return ()
     if os.open not in os.supports_dir_fd:  # Windows: a folder cannot be held while its files are opened
         return ()
     own = cache_folder()
-    return _stores(str(own) if own else "", given.get("WORKBENCH_CACHE_SHARED", ""), _limit(given))
+    return _stores(str(own) if own else "", given.get("WORKBENCH_CACHE_SHARED", ""), _limit(given), models)
 
 
 def _limit(environment: Any) -> int:
+    """Bytes of all that is kept."""
     text = environment.get("WORKBENCH_CACHE_BYTES", "")
-    return int(text) if text.isdigit() and int(text) > 0 else DEFAULT_LIMIT
+    return int(text) if text.isdigit() and int(text) > 0 else OF_MODELS * DEFAULT_LIMIT
 
 
-@lru_cache(maxsize=8)
-def _stores(own: str, shared: str, limit: int) -> tuple[Store, ...]:
+@lru_cache(maxsize=16)
+def _stores(own: str, shared: str, limit: int, models: bool) -> tuple[Store, ...]:
     """One store object a folder, since it remembers what it warned of."""
     made: list[Store] = []
+    name = MODELS if models else FOLDER
     if own:
-        made.append(Store(Path(own), limit=limit))
-    else:
+        part = limit // OF_MODELS
+        made.append(Store(Path(own), name=name, limit=limit - part if models else part))
+    elif not models:
         warnings.warn(
             "there is no home folder, so compiled code is kept in memory only. Set WORKBENCH_CACHE_DIR to a folder",
             CacheWarning,
             stacklevel=2,
         )
     if shared:
-        made.append(Store(Path(shared), read_only=True))
+        made.append(Store(Path(shared), name=name, read_only=True))
     return tuple(made)

@@ -58,18 +58,36 @@ def lower_module(mod: IRModule) -> IRModule:
         require_marks(func, name, body=False)  # code generation looks into the body
     todo = {name: func for name, func in functions.items() if "signature" not in func.attrs}
     made = IRModule(todo)
+    for name in _steps():
+        made = PASSES[name]()(made)
+        if name in _GROWING:
+            for where, func in made.items():
+                _check_size(func, where)
+    return mod.with_functions(dict(made.items()))
+
+
+def lower_alone(mod: IRModule, name: str) -> IRModule:
+    """Run the pipeline on one function of a module; the others, which it may call, stay as they are."""
+    for step in _steps():
+        mod = mod.with_functions({name: PASSES[step]().on_function(mod, name)})
+        if step in _GROWING:
+            _check_size(mod[name], name)
+    return mod
+
+
+def _check_size(func: t.PrimFunc, where: str) -> None:
+    limits.check("function_nodes", written_size(func.body), "the function's loops, unrolled,", where)
+
+
+def _steps() -> tuple[str, ...]:
+    """The passes under the current context."""
     context = PassContext.current()
     if context.config.get("tir.add_lower_pass"):
         raise WorkbenchError(
             "E-PASS-CONFIG", "tir.add_lower_pass is not carried out", where="PassContext(config=...)",
             fix="take a session: wb.open(function).rerun(insert={step: pass})",
         )  # fmt: skip
-    for name in pipeline(context):
-        made = PASSES[name]()(made)
-        if name in _GROWING:
-            for where, func in made.items():
-                limits.check("function_nodes", written_size(func.body), "the function's loops, unrolled,", where)
-    return mod.with_functions(dict(made.items()))
+    return pipeline(context)
 
 
 def lower(func: t.PrimFunc) -> t.PrimFunc:
