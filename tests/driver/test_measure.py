@@ -13,6 +13,7 @@ from workbench.driver import given_inputs
 from workbench.driver import measure as driver_measure
 from workbench.driver.build import build
 from workbench.driver.measure import Measurement, measure, measure_kernel, seconds
+from workbench.runtime.threads import num_threads
 from workbench.target.target import as_target
 
 QUARTER = "25.0% of the peak"
@@ -33,6 +34,31 @@ def test_a_measurement_holds_time_rate_and_share() -> None:
     assert min(found.means) == found.seconds and len(found.means) == 5 and found.spread >= 0
     assert found.to_json()["share"] == found.share
     assert f"{found.share:.1%} of the peak of 1 thread" in str(found) and found._repr_html_()
+
+
+def test_no_more_threads_run_than_the_target_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A share of the peak of one thread is that of one thread's time."""
+    used: list[int] = []
+    means = driver_measure._means
+
+    def noting(*given: Any) -> Any:
+        used.append(num_threads())
+        return means(*given)
+
+    monkeypatch.setattr(driver_measure, "_means", noting)
+    before = num_threads()
+    driver_measure.measure(product(), "llvm -num-cores=1")
+    driver_measure.seconds(product(), "llvm -num-cores=1")
+    assert used == [1, 1]
+    assert num_threads() == before
+
+
+def test_code_for_one_core_starts_no_threads() -> None:
+    sch = product()
+    sch.parallel(sch.get_loops(sch.get_block("C"))[0])
+    one, all_cores = (wb.build(sch.mod, target=target).get_source("ll") for target in ("llvm -num-cores=1", "llvm"))
+    assert ".launch" in all_cores
+    assert ".launch" not in one
 
 
 def test_a_parallel_schedule_is_held_against_all_threads() -> None:

@@ -25,6 +25,7 @@ from ..codegen.backend import building_for
 from ..core.errors import WorkbenchError, nearest
 from ..core.module import IRModule
 from ..core.node import pre_order
+from ..runtime.threads import at_most
 from ..schedule.schedule import Schedule
 from ..target.target import Target
 from ..tir.nodes import Buffer, For, ForKind, PrimFunc
@@ -134,7 +135,8 @@ def modelled_cycles(session: Session, kernel: str) -> int | None:
 
 def _measured(function: PrimFunc, plain: PrimFunc, name: str, chosen: Target, patience: float | None) -> Measurement:
     """`plain` has the parameters as they are passed: those of a function after the loop passes are rows of elements."""
-    means, operations = _means(function, plain, name, chosen, patience), flops(function)
+    with at_most(chosen.threads):  # a share of so many threads' peak
+        means, operations = _means(function, plain, name, chosen, patience), flops(function)
     parallel = any(isinstance(node, For) and node.kind is ForKind.PARALLEL for node in pre_order(function))
     threads = chosen.threads if parallel else 1
     kinds = {str(parameter.dtype) for parameter in plain.params if isinstance(parameter, Buffer)}
@@ -156,7 +158,8 @@ def seconds(schedule: Schedule, target: Any = None, patience: float | None = Non
     """
     chosen = building_for(target_of(schedule, target))
     _require_harmless(schedule, chosen)
-    return min(_means(schedule.func, schedule.func, schedule.func_working_on, chosen, patience))
+    with at_most(chosen.threads):
+        return min(_means(schedule.func, schedule.func, schedule.func_working_on, chosen, patience))
 
 
 def _require_harmless(schedule: Schedule, target: Target) -> None:

@@ -5,6 +5,9 @@ The pool starts with what this process may use (affinity, cgroup quota; ``WORKBE
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
+
 from ..core.errors import require
 from ..core.limits import limits
 from ..core.time_limit import check_time, seconds_left
@@ -24,6 +27,17 @@ def set_num_threads(count: int) -> None:
     runtime = library()
     if runtime is not None:
         runtime.set_num_threads(count or default_threads())
+
+
+@contextmanager
+def at_most(count: int) -> Generator[None]:
+    """Let parallel loops of the process use at most `count` threads in the block."""
+    before = num_threads()
+    set_num_threads(min(before, count))
+    try:
+        yield
+    finally:
+        set_num_threads(before)
 
 
 def limit_run() -> None:

@@ -258,7 +258,8 @@ def emit_unit(
             expected=", ".join(LlvmBackend.capabilities.kinds),
             fix="take the attribute 'target' away, or write llvm there",
         )
-    module = ModuleWriter(symbols[name], lines is not None, target.available_features)
+    one_core = target.options.get("num-cores") == 1
+    module = ModuleWriter(symbols[name], lines is not None, target.available_features, one_core)
     emit_kernel(module, func, name, symbols, lines, source_file)
     features = machine.needed_features(target) or None
     baseline = BASELINE_CPU.get(target.architecture, "") if features else ""

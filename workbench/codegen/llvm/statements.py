@@ -309,7 +309,7 @@ def _masked_if(self: BodyEmitter, stmt: t.IfThenElse, condition: Value) -> Emiss
 
 
 def _for(self: BodyEmitter, stmt: t.For) -> Emission:
-    if stmt.kind is t.ForKind.PARALLEL:
+    if stmt.kind is t.ForKind.PARALLEL and not self.writer.module.one_core:
         parallel_loop(self, stmt)
         return
     if stmt.kind in (t.ForKind.VECTORIZED, t.ForKind.THREAD_BINDING):

@@ -19,8 +19,16 @@ from .types import Value, c_string, llvm_type
 class ModuleWriter:
     """One LLVM module under construction."""
 
-    def __init__(self, name: str = "workbench", debug: bool = True, cpu_features: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        name: str = "workbench",
+        debug: bool = True,
+        cpu_features: frozenset[str] = frozenset(),
+        one_core: bool = False,
+    ) -> None:
         self.name = name
+        self.one_core = one_core
+        """Whether parallel loops are plain ones: the target has one core."""
         self.features = cpu_features
         """Features of the target, for intrinsics that need one."""
         self.debug = debug
