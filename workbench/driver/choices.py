@@ -83,10 +83,16 @@ def plan_with(session: Session, kernel: str, implementation: Any, config: Mappin
     """The session's plan with a choice for a kernel; without one where neither `implementation` nor numbers are given.
 
     `implementation`: a name, an `Implementation` or a `Candidate`; numbers without one are of what computes it now.
+    Both may stand by name in `config`; what is given twice is a number there, which an implementation may have.
 
     Raises `WorkbenchError` for a kernel that is not there, for what cannot compute it, and where what is fused around
     the operator does not fit.
     """
+    config = dict(config)
+    kernel, implementation = (
+        config.pop(name, "") if isinstance(given, str) and not given else given
+        for name, given in (("kernel", kernel), ("implementation", implementation))
+    )
     found = _kernel(session, kernel)
     index, row = session.plan.lower_row()
     stage = session.step(index).stage
@@ -112,7 +118,7 @@ def plan_with(session: Session, kernel: str, implementation: Any, config: Mappin
 def choosing_call(kernel: str, implementation: str = "", config: Iterable[tuple[str, Any]] = ()) -> str:
     """The line of Python that chooses."""
     given = [repr(kernel), *([repr(implementation)] if implementation else ())]
-    return f"s = s.choose({', '.join([*given, *(f'{key}={value}' for key, value in config)])})"
+    return f"s = s.choose({', '.join([*given, *(f'{key}={value!r}' for key, value in config)])})"
 
 
 def _without(one: ChosenBy, kernel: str, stage: Stage) -> list[ChosenBy]:
