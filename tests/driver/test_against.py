@@ -108,7 +108,7 @@ def test_the_html_is_well_formed_and_bounded_whatever_nodes_are_called() -> None
 
 def test_the_comparison_as_plain_data() -> None:
     found = compared([own("a", 0, seconds=2e-3), own("copied")], [theirs("Conv", 0), theirs("Shape", 4), theirs("Odd")])
-    told = json.loads(json.dumps(found.as_dict()))
+    told = json.loads(json.dumps(found.to_json()))
     assert (told["peer"], told["threads"], told["rounds"], told["ratio"]) == ("onnxruntime 1.2.3", 1, 3, 2.0)
     assert told["rows"][0] == {
         "nodes": [LABELS[0]], "kernels": ["a"], "peers": ["Conv"], "ours": 2e-3, "theirs": 1e-3, "ratio": 2.0,

@@ -127,7 +127,7 @@ class Against:
         """The part of all differences between groups that is this one; below zero where ours is faster."""
         return row.difference / (sum(abs(other.difference) for other in self.rows) or 1.0)
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """As plain data: times in seconds, and of each group its ratio and its share of the differences."""
         totals = ("peer", "threads", "rounds", "ours", "theirs", "cost", "peer_cost")
         return {

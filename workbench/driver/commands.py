@@ -138,7 +138,7 @@ def against(
     _refuse_library(model)
     session = open_session(str(model), shape=_shapes(shape or []) or None, target=target)
     found = session.against(random_inputs(session.build().inputs), threads)
-    report = {**_machine(model, target), "model": str(model), **found.as_dict()}
+    report = {**_machine(model, target), "model": str(model), **found.to_json()}
     typer.echo(json.dumps(report) if as_json else str(found))
 
 
