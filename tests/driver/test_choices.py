@@ -60,7 +60,7 @@ def test_candidates_are_told_with_cost_and_reason() -> None:
     text = str(found)
     assert [one.implementation.name for one in found][:3] == ["conv2d.blocks", "conv2d.columns", "conv2d.plain"]
     assert text.split("\n")[1].startswith("* conv2d.blocks") and "blocks=4 columns=2 width=14, one of" in text
-    assert "conv2d.pixels    not: one tap at every pixel" in text and "found (3, 3) taps" in text
+    assert "conv2d.pixels       not: one tap at every pixel" in text and "found (3, 3) taps" in text
     assert "product.tiles" in str(session.candidates(kernel(session, "dense")))
 
 

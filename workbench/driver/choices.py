@@ -44,7 +44,7 @@ class Candidates(Sequence[Candidate]):
         return iter(self._found)
 
     def __str__(self) -> str:
-        return "\n".join([f"{self.kernel}: {self.workload}", *map(self._line, self._found)])
+        return views().candidates_bundle(self)["text/plain"]
 
     __repr__ = __str__
 
@@ -55,17 +55,6 @@ class Candidates(Sequence[Candidate]):
     def config(self, one: Candidate) -> Config:
         """The config with which it computes the kernel now; of others their cheapest."""
         return self.taken.config if self.taken is not None and self.is_taken(one) else one.config
-
-    def _line(self, one: Candidate) -> str:
-        name = one.implementation.name
-        if one.refusal is not None:
-            return f"  {name:<16} not: {one.refusal}"
-        config = self.config(one)
-        numbers = " ".join(f"{key}={value}" for key, value in config.items())
-        cycles = one.implementation.cost(self.workload, config)
-        several = f", one of {one.configs}" if one.configs > 1 else ""
-        mark = "*" if self.is_taken(one) else " "
-        return f"{mark} {name:<16} {cycles:>14,.0f} cycles  {numbers}{several}".rstrip()
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return views().candidates_bundle(self)
