@@ -26,6 +26,7 @@ from ..core.errors import WorkbenchError, nearest
 from ..core.whole_file import write_arrays
 from ..frontend.onnx.inputs import OpenShapes
 from ..frontend.onnx.model import from_onnx
+from ..frontend.onnx.peer_options import PROVIDERS, session_options
 from ..runtime.artifact import read_record
 from ..runtime.native.loader import default_threads
 from .given_inputs import random_inputs
@@ -439,8 +440,6 @@ def _onnxruntime(path: Path, arrays: Mapping[str, np.ndarray], threads: int) -> 
     if importlib.util.find_spec("onnxruntime") is None:
         raise WorkbenchError("E-BENCH-PEER", "onnxruntime is not installed", fix="pip install onnxruntime")
     import onnxruntime
-
-    from ..frontend.onnx.peer_options import PROVIDERS, session_options
 
     options = session_options(threads or default_threads())
     session = onnxruntime.InferenceSession(str(path), options, providers=PROVIDERS)
