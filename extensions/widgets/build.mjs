@@ -24,9 +24,19 @@ const indentation = {
   )),
 };
 
-await build({ ...common, entryPoints: ["src/main.ts"], outfile: `${out}/widgets.js`, plugins: [style, indentation] });
-await build({ ...common, entryPoints: ["src/stub.ts"], outfile: `${out}/stub.js` });
-await build({ ...common, format: "iife", entryPoints: ["src/player.ts"], outfile: `${out}/player.js` });
+const made = await Promise.all([
+  build({ ...common, metafile: true, entryPoints: ["src/main.ts"], outfile: `${out}/widgets.js`, plugins: [style, indentation] }),
+  build({ ...common, metafile: true, entryPoints: ["src/stub.ts"], outfile: `${out}/stub.js` }),
+  build({ ...common, metafile: true, format: "iife", entryPoints: ["src/player.ts"], outfile: `${out}/player.js` }),
+]);
+
+// NOTICE names the packages of which something is in the files, those and no others.
+const sources = made.flatMap(({ metafile }) => Object.values(metafile.outputs)).flatMap(({ inputs }) => Object.entries(inputs));
+const bundled = sources.flatMap(([path, { bytesInOutput }]) =>
+  bytesInOutput > 0 ? [...path.matchAll(/node_modules\/((?:@[^/]+\/)?[^/]+)\//g)].slice(-1).map(([, name]) => name) : []);
+const named = [...(await readFile("../../NOTICE", "utf8")).matchAll(/^  (\S+) +\(/gm)].map(([, name]) => name);
+const [has, says] = [bundled, named].map((names) => [...new Set(names)].sort().join(", "));
+if (has !== says) throw new Error(`the bundle holds ${has}; NOTICE names ${says}`);
 
 // Bytes as they travel: the bundle is sent once a page, packed.  180 kB of code, and its texts, in one language 12 kB.
 const limits = { "widgets.js": 196_000, "stub.js": 4_096, "player.js": 8_192 };

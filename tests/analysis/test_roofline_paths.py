@@ -9,7 +9,7 @@ import pytest
 from tests.schedule import programs as p
 from workbench import WorkbenchError, te
 from workbench.analysis import roofline_paths
-from workbench.analysis.roofline_paths import MOST, RooflinePath, roofline_path
+from workbench.analysis.roofline_paths import MOST, PathPoint, RooflinePath, roofline_path
 from workbench.schedule import Schedule
 
 TARGET = "llvm -mcpu=haswell -num-cores=4"
@@ -137,6 +137,57 @@ def test_a_state_that_the_model_has_no_word_for_is_told_with_the_next(monkeypatc
 
     monkeypatch.setattr(roofline_paths, "quick_model", speechless)
     assert names(roofline_path(sch, TARGET)) == ["", "reorder", "vectorize \u2026 unroll", "parallel"]
+
+
+def test_what_the_model_has_no_word_for_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was found is kept, and so is that nothing was; an error of the moment is not."""
+    sch = tiled()
+    between = [one.func for one in sch.states[1:-1] if one.steps[-1].primitive in ("vectorize", "unroll")]
+    asked: list[Any] = []
+    ask = roofline_paths.quick_model
+    code = "E-ANALYSIS-DATA"
+
+    def speechless(func: Any, target: Any) -> Any:
+        asked.append(func)
+        if any(func is one for one in between):
+            raise WorkbenchError(code, "no word")
+        return ask(func, target)
+
+    monkeypatch.setattr(roofline_paths, "quick_model", speechless)
+    before = roofline_path(sch, TARGET)
+    assert sum(func is one for func in asked for one in between) == 2
+    asked.clear()
+    again = roofline_path(sch, TARGET)
+    assert asked == [] and again == before, "names, points and how many states were looked at"
+    sch, code = tiled(), "E-LIMIT-TIME"
+    between = [one.func for one in sch.states[1:-1] if one.steps[-1].primitive == "unroll"]
+    assert names(roofline_path(sch, TARGET)) == ["", "reorder", "vectorize", "unroll \u2026 parallel"]
+    between = []
+    assert "unroll" in names(roofline_path(sch, TARGET))
+
+
+def moved(*rates: float) -> tuple[dict[int, PathPoint], list[Any]]:
+    """Points that were found, one a step, and their states: the first is where a, b, c, ... begin."""
+    points = {step: PathPoint(step, (), 64, 1 / rate, 1.0, rate, 1) for step, rate in enumerate(rates)}
+    return points, [roofline_paths._State(None, step, " abcdefgh"[step].strip()) for step in points]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("rates", "expected"),
+    [
+        ([1.0, 1.02, 1.04, 1.06], [("a", "b"), ()]),
+        ([1.0, 1.0, 1.02, 1.04], [("b", "c")]),
+        ([1.0, 1.001, 4.0], [("b",)]),
+        ([1.0, 1.025, 1.0, 1.0, 1.025, 8.0], [("e",)]),
+        ([1.0, 1.01, 1.02, 1.03, 1.04, 1.05, 1.06], [("a", "b", "c", "d"), ()]),
+        ([1.0, 2.0, 2.02, 2.04, 2.08], [("a",), ("b", "c", "d")]),
+    ],
+    ids=str,
+)
+def test_steps_that_move_it_little_each_are_named_together(rates: list[float], expected: list[Any]) -> None:
+    """The last of them was blamed for all."""
+    kept = roofline_paths._kept(*moved(*rates))
+    assert [point.primitives for point in kept[1:]] == expected
 
 
 def test_extents_without_a_value_are_refused_and_with_one_drawn() -> None:

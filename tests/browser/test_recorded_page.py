@@ -135,6 +135,20 @@ def test_the_way_under_the_roofline_is_played(saved: Path, page: Page) -> None:
     expect(page.get_by_role("region", name="Roofline").locator("svg")).to_contain_text("as it began")
 
 
+def test_where_the_way_under_the_roofline_was_not_recorded_its_button_says_why(saved: Path, page: Page) -> None:
+    """It looked alive for every kernel, and gave an error; the editor of any but the first began with one."""
+    opened(page, saved)
+    chip(page, "Schedule").click()
+    region(page, "A").get_by_role("combobox", name="Kernel").select_option(small_session().kernels[-1])
+    region(page, "A").get_by_role("button", name="Editor").click()
+    button = region(page, "A").get_by_role("button", name="Roofline")
+    expect(button).to_have_attribute("aria-disabled", "true")
+    expect(button).to_have_attribute("title", re.compile("recording without a kernel"))
+    button.click(force=True)
+    expect(region(page, "A").locator(".wb-primitives")).to_contain_text("Not in this file")
+    assert page.locator(".wb-problem").all_inner_texts() == []
+
+
 def test_the_schedule_editor_of_a_recording_offers_nothing_that_asks_a_kernel(saved: Path, page: Page) -> None:
     """Its Undo, Rank, Time and Tree looked alive and did nothing."""
     opened(page, saved)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+import os
+import signal
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,8 +21,10 @@ from tests.schedule.programs import plain_matmul
 from workbench.core.child import Answer, ChildFailure
 from workbench.core.errors import WorkbenchError
 from workbench.driver import against as module
+from workbench.driver import commands
 from workbench.driver.against import Against, OwnCall, PeerCall, grouped, own_nodes, without_cost
 from workbench.driver.session import Session
+from workbench.frontend.onnx import peer_service
 from workbench.runtime.threads import num_threads
 from workbench.views.against import against_html
 
@@ -98,6 +104,20 @@ def test_the_html_is_well_formed_and_bounded_whatever_nodes_are_called() -> None
     html = against_html(Against(rows * 60, 1.0, 1.0, 2, 1, hostile, (), (), 0.0, 0.0))
     ElementTree.fromstring(html)
     assert "<script" not in html and len(html) < 400_000
+
+
+def test_the_comparison_as_plain_data() -> None:
+    found = compared([own("a", 0, seconds=2e-3), own("copied")], [theirs("Conv", 0), theirs("Shape", 4), theirs("Odd")])
+    told = json.loads(json.dumps(found.to_json()))
+    assert (told["peer"], told["threads"], told["rounds"], told["ratio"]) == ("onnxruntime 1.2.3", 1, 3, 2.0)
+    assert told["rows"][0] == {
+        "nodes": [LABELS[0]], "kernels": ["a"], "peers": ["Conv"], "ours": 2e-3, "theirs": 1e-3, "ratio": 2.0,
+        "share": 0.5,
+    }  # fmt: skip
+    assert told["rows"][1]["ratio"] is None and told["rows"][1]["share"] == -0.5
+    assert (told["own_alone"], told["peer_alone"]) == (
+        [{"kernel": "copied", "seconds": 1e-3}], [{"name": "Odd", "seconds": 1e-3}]
+    )  # fmt: skip
 
 
 # --- with a peer that is planted ----------------------------------------------------------------------------------
@@ -211,6 +231,93 @@ def test_a_peer_that_ends_is_told_as_such(planted: type[Peer], monkeypatch: pyte
     assert num_threads() == before
 
 
+# --- what the peer writes -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where temporary folders are made meanwhile, ours and those of children."""
+    made = tmp_path / "scratch"
+    made.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(made))
+    monkeypatch.setenv("TMPDIR", str(made))
+    return made
+
+
+ENDS = (KeyboardInterrupt(), ChildFailure("crashed", "SIGKILL"), WorkbenchError("E-AGAINST-PEER", "no"), None)
+
+
+@pytest.mark.parametrize("end", ENDS, ids=repr)
+def test_nothing_of_what_it_writes_outlives_it_however_it_ends(
+    end: BaseException | None, planted: type[Peer], monkeypatch: pytest.MonkeyPatch, scratch: Path
+) -> None:
+    ask = Peer.ask
+
+    def writing(self: Peer, do: str, header: Any = None, data: Any = ()) -> Answer:
+        if do == "open":
+            (Path(header["folder"]) / "optimized.onnx").write_bytes(b"all weights")
+        if do == "run" and end is not None:
+            raise end
+        return ask(self, do, header, data)
+
+    monkeypatch.setattr(Peer, "ask", writing)
+    try:
+        small_session().against(small_inputs(), model=small_model())
+    except (KeyboardInterrupt, WorkbenchError):
+        assert end is not None
+    assert not [*scratch.glob("workbench-*")]
+
+
+def test_nothing_stays_of_a_child_that_is_killed(monkeypatch: pytest.MonkeyPatch, scratch: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    written: list[str] = []
+
+    def killed(child: Any, do: str, *rest: Any) -> Any:
+        if do == "run":
+            written.extend(path.name for path in scratch.glob("workbench-peer-*/*"))
+            os.kill(child._held.process.pid, signal.SIGKILL)
+        return asked(child, do, *rest)
+
+    asked = module._asked
+    monkeypatch.setattr(module, "_asked", killed)
+    error = refused(small_session(), small_inputs(), threads=1, model=small_model())
+    assert error.code == "E-AGAINST-PEER"
+    assert "optimized.onnx" in written and not [*scratch.glob("workbench-*")]
+
+
+def test_onnxruntime_runs_alike_wherever_it_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With other options of its threads one ratio told nothing of the other."""
+    import onnx
+
+    onnxruntime = pytest.importorskip("onnxruntime")
+    told: list[dict[str, Any]] = []
+
+    class Session:
+        def __init__(self, model: Any, options: Any, providers: Any) -> None:
+            spinning = ("session.force_spinning_stop", "session.intra_op.allow_spinning")
+            entries = {name: entry(options, name) for name in spinning}
+            told.append({
+                **entries, "threads": (options.intra_op_num_threads, options.inter_op_num_threads),
+                "level": options.graph_optimization_level, "mode": options.execution_mode, "on": list(providers),
+            })  # fmt: skip
+
+    def entry(options: Any, name: str) -> str:
+        try:
+            return options.get_session_config_entry(name)
+        except RuntimeError:  # of one that is not set
+            return ""
+
+    monkeypatch.setattr(onnxruntime, "InferenceSession", Session)
+    onnx.save(small_model(), tmp_path / "net.onnx")
+    commands._onnxruntime(tmp_path / "net.onnx", small_inputs(), 3)
+    header, data = module._opening(str(tmp_path / "net.onnx"), {}, 3, str(tmp_path))
+    peer_service._Runs(header, data)
+    assert len(told) == 3 and told[0] == told[1] == told[2], told
+    assert told[0]["threads"] == (3, 1) and told[0]["session.force_spinning_stop"] == "1", told[0]
+
+
 # --- with onnxruntime ---------------------------------------------------------------------------------------------
 
 
@@ -231,11 +338,11 @@ def test_every_node_of_the_network_is_in_one_group(name: str, tmp_path: Path) ->
     assert found.peer.startswith("onnxruntime ") and found.ours > 0 and found.theirs > 0
 
 
-def test_what_onnxruntime_refuses_is_told_in_its_words() -> None:
+def test_what_onnxruntime_refuses_is_told_in_its_words(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     wrong = {"x": np.zeros((2, 3, 4), "float32")}
     with module.Child(module._SERVICE, seconds=60) as child, pytest.raises(WorkbenchError) as caught:
-        header, data = module._opening(small_model().SerializeToString(), wrong, 1)
+        header, data = module._opening(small_model().SerializeToString(), wrong, 1, str(tmp_path))
         module._asked(child, "open", header, data)
         module._asked(child, "run", {"profiled": False})
     assert caught.value.code == "E-AGAINST-PEER" and "x" in caught.value.found

@@ -60,7 +60,7 @@ def test_candidates_are_told_with_cost_and_reason() -> None:
     text = str(found)
     assert [one.implementation.name for one in found][:3] == ["conv2d.blocks", "conv2d.columns", "conv2d.plain"]
     assert text.split("\n")[1].startswith("* conv2d.blocks") and "blocks=4 columns=2 width=14, one of" in text
-    assert "conv2d.pixels    not: one tap at every pixel" in text and "found (3, 3) taps" in text
+    assert "conv2d.pixels       not: one tap at every pixel" in text and "found (3, 3) taps" in text
     assert "product.tiles" in str(session.candidates(kernel(session, "dense")))
 
 
@@ -199,6 +199,37 @@ def test_a_refusal_is_short_whatever_was_asked() -> None:
     assert len(str(refused(session, name, "x" * 100_000))) < 2000
     assert "bits" in refused(session, name, "conv2d.blocks", columns=10**5000).found
     assert len(str(refused(session, name, "conv2d.blocks", columns="y" * 100_000))) < 2000
+
+
+def test_kernel_and_implementation_may_be_given_by_name() -> None:
+    """As they are in other calls; `choose(kernel=...)` ended in a TypeError."""
+    session = opened()
+    name = kernel(session)
+    plan = session.choose(name, "conv2d.blocks", columns=2).plan
+    assert session.choose(kernel=name, implementation="conv2d.blocks", columns=2).plan == plan
+    assert session.choose(name, implementation="conv2d.blocks", columns=2).plan == plan
+    assert session.choose(kernel=name, columns=2).plan == plan
+    assert session.choose(kernel=name, implementation=session.candidates(name)[0], columns=2).plan == plan
+    assert session.choose(name, "conv2d.plain").choose(kernel=name).plan == session.plan
+
+
+@pytest.mark.parametrize("twice", ["kernel", "implementation", "self"])
+def test_what_is_given_twice_is_a_number_that_no_implementation_has(twice: str) -> None:
+    session = opened()
+    error = refused(session, kernel(session), "conv2d.blocks", **{twice: kernel(session)})
+    assert error.code == "E-CHOICE-CONFIG" and twice in error.message, error
+
+
+def test_no_implementation_has_a_number_called_like_what_is_chosen() -> None:
+    session = opened()
+    for name in session.kernels:
+        for one in session.candidates(name):
+            assert not {"kernel", "implementation"} & set(one.config), one
+
+
+@pytest.mark.parametrize("given", [{}, {"kernel": None}, {"kernel": 3}, {"kernel": ["x"]}, {"columns": 2}], ids=str)
+def test_a_call_without_a_kernel_says_so(given: dict[str, Any]) -> None:
+    assert refused(opened(), **given).code == "E-KERNEL-UNKNOWN"
 
 
 def test_an_implementation_is_named_by_itself_and_numbers_by_what_counts_as_one() -> None:

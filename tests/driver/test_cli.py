@@ -90,6 +90,11 @@ def test_against_prints_where_the_time_went(model: Path, capsys: pytest.CaptureF
     shown = capsys.readouterr().out
     assert "nodes of the file" in shown and "Conv#0 ('first')" in shown and "1 thread," in shown, shown
     assert num_threads() == before
+    assert run("against", str(model), "--threads", "1", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["threads"] == 1 and told["processor"] and told["model"] == str(model)
+    assert told["peer"].startswith("onnxruntime ") and told["ratio"] > 0
+    assert "Conv#0 ('first')" in {node for row in told["rows"] for node in row["nodes"]}
     assert run("against", str(model.parent / "not.so")) == 2
 
 

@@ -42,3 +42,21 @@ def test_the_lock_file_names_no_registry() -> None:
     assert len(lock["packages"]) > 1
     assert all("resolved" not in package for package in lock["packages"].values())
     assert all("integrity" in package for name, package in lock["packages"].items() if name)
+
+
+UNUSED = {"@lezer/lr", "crelt"}
+"""Packages that others ask for, and of which nothing gets into the bundle."""
+
+
+def test_the_notice_names_every_package_of_the_bundle_with_its_licence() -> None:
+    """MIT asks for its notice in every copy; what really is in the files the build compares (build.mjs)."""
+    lock = json.loads((ROOT / "extensions" / "widgets" / "package-lock.json").read_text())["packages"]
+    held = {name: package for name, package in lock.items() if name and not package.get("dev")}
+    packages = {name.rpartition("node_modules/")[2]: package for name, package in held.items()}
+    notice = (ROOT / "NOTICE").read_text(encoding="utf-8")
+    named = dict(re.findall(r"^  (\S+) +\(([^)]+)\) +Copyright .*\d{4}", notice, re.M))
+    assert named.keys() == packages.keys() - UNUSED
+    words = {"MIT": "MIT licence", "Apache-2.0": "Apache License 2.0"}
+    assert named == {name: words[packages[name]["license"]] for name in named}
+    assert "The above copyright notice and this permission notice shall be included" in notice
+    assert "NOTICE names" in (ROOT / "extensions" / "widgets" / "build.mjs").read_text(encoding="utf-8")

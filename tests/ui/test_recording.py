@@ -14,6 +14,7 @@ from tests.core.test_progress import Bars
 from tests.driver.programs import small_session
 from workbench.core import progress
 from workbench.core.errors import WorkbenchError
+from workbench.ui import schedule_extras
 from workbench.ui.page import page_of, save_page
 from workbench.ui.recording import Recording, key_of, record
 from workbench.ui.workbench import Workbench
@@ -82,6 +83,24 @@ def test_each_step_that_changed_something_has_its_kinds(screen: Workbench, recor
     steps = screen.ask("pipeline.open").content["view"]["steps"]
     changed = [one["id"] for one in steps if one["changed"] and one["kind"] != "codegen"]
     assert changed and all(key_of("pipeline.kinds", {"step": one}) in recording.replies for one in changed)
+
+
+def test_each_editor_says_whether_its_way_under_the_roofline_is_there(recording: Recording) -> None:
+    """The button was alive for every kernel, and refused for all but one."""
+    kernels = small_session().kernels
+    told = [recording.replies[key_of("schedule.open", {"kernel": one})]["roofline"] for one in kernels]
+    there = [key_of("schedule.roofline", {"kernel": one}) in recording.replies for one in kernels]
+    assert told == there == [True] * 4 + [False] * (len(kernels) - 4) and len(kernels) > 4
+
+
+def test_a_way_that_is_refused_is_told_as_not_there(screen: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def without_value(*_: object) -> None:
+        raise WorkbenchError("E-ANALYSIS-SIZE", "an extent has no value")
+
+    monkeypatch.setattr(schedule_extras, "roofline_picture", without_value)
+    replies = record(screen).replies
+    assert not [key for key in replies if "roofline" in json.loads(key)[0]]
+    assert {replies[key]["roofline"] for key in replies if json.loads(key)[0] == "schedule.open"} == {False}
 
 
 @pytest.mark.parametrize("layer", ["tir", "llvm", "asm"])

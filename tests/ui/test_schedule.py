@@ -9,12 +9,15 @@ import pytest
 
 from tests.schedule.programs import plain_matmul
 from tests.ui.asking import ask, refused
+from workbench.analysis import roofline_paths
+from workbench.core.errors import WorkbenchError
 from workbench.schedule import Schedule
 from workbench.target.target import Target
 from workbench.teach.course.lesson_10 import layer_of_bytes
 from workbench.tir.script import parse
 from workbench.tir.tensor_intrin import TENSOR_INTRINSICS, TensorIntrin
 from workbench.ui.schedule import ScheduleEditor
+from workbench.views.facts import picture_of
 from workbench.views.strings.tables import say
 
 MINE = "test_product_4x4x4"
@@ -201,3 +204,24 @@ def test_the_way_under_the_roofline_is_drawn_for_what_the_screen_compiles_for() 
     schedule.parallel(schedule.get_loops("C")[0])
     assert "1  parallel: " in ask(editor, "roofline")["svg"]
     assert "into L1" in ask(editor, "roofline")["svg"]
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["known", "no word"])
+def test_a_cell_and_the_screen_draw_the_same_under_the_roofline(
+    known: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before the first step and after it; of loops that the model has no word for the screen had an error."""
+
+    def speechless(*_: object) -> None:
+        raise WorkbenchError("E-ANALYSIS-DATA", "how often a while loop runs depends on values")
+
+    if not known:
+        monkeypatch.setattr(roofline_paths, "quick_model", speechless)
+    schedule = Schedule(plain_matmul(64, 64, 64)).retarget(Target("llvm -mcpu=haswell"))
+    editor = ScheduleEditor(schedule)
+    for step in ("parallel", "unroll", ""):
+        drawn = ask(editor, "roofline")["svg"]
+        assert drawn == picture_of(schedule, "roofline")
+        assert (say.charts.path in drawn, say.charts.roofline in drawn) == (known, not known)
+        if step:
+            getattr(schedule, step)(schedule.get_loops("C")[0 if step == "parallel" else 1])

@@ -36,6 +36,8 @@ MOST: Final = 16
 """States that are looked at in one go; of more, those between which the program moved farthest."""
 _MOVED: Final = 0.03
 """The part by which a point must move to be another."""
+_SHARE: Final = 0.1
+"""Of what led to a point, by how much of the farthest move a step must move it to be named."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +47,8 @@ class PathPoint(Fact):
     step: int
     """How many steps of the trace were done; 0 at the beginning."""
     primitives: tuple[str, ...]
-    """What led here from the point before: one primitive, or several where the states between were not looked at.
-    Empty at the beginning, and at an end that is where the point before is."""
+    """What led here from the point before: one primitive, or several that moved it little each, or where the states
+    between were not looked at.  Empty at the beginning, and at an end that is where the point before is."""
     bytes: int
     """What comes into the nearest cache."""
     seconds: float
@@ -115,18 +117,22 @@ def roofline_path(program: Any, target: Any = None, sizes: Mapping[str, int] | N
     states = _states(program, sizes)
     work = _work(states[0].func)
     known = [number for number, state in enumerate(states) if chosen in _models(state.func)]
-    known = dict.fromkeys([0, len(states) - 1, *known])
-    found = {number: _point(states[number], work, chosen) for number in known}  # the ends' errors are the caller's
-    speechless: set[int] = set()
+    ends = {number: _point(states[number], work, chosen) for number in (0, len(states) - 1)}  # errors are the caller's
+    found = dict[int, PathPoint]()
+    speechless = set[int]()
+
+    def look(number: int) -> None:
+        point = ends.get(number) or _point_of(states[number], work, chosen)
+        if point is None:  # the next one tells of its step too
+            speechless.add(number)
+        found[number] = point or found[max(other for other in found if other < number)]
+
+    for number in sorted({*known, *ends}):
+        look(number)
     for _ in range(min(MOST, len(states)) - 2):
         if len(found) == len(states):
             break
-        number = _next(found)
-        try:
-            found[number] = _point(states[number], work, chosen)
-        except WorkbenchError:  # the model has no word for it: the next one tells of its step too
-            found[number] = found[max(other for other in found if other < number)]
-            speechless.add(number)
+        look(_next(found))
     points = _kept({number: point for number, point in found.items() if number not in speechless}, states)
     nominal, bits = chosen.nominal, _bits(states[0].func)
     return RooflinePath(
@@ -161,13 +167,35 @@ def _distance(one: PathPoint, other: PathPoint) -> float:
 def _kept(found: Mapping[int, PathPoint], states: Sequence[_State]) -> tuple[PathPoint, ...]:
     """The first point, those that moved, and the last, with what led to each."""
     points = [found[0]]
+    since: list[tuple[float, tuple[str, ...]]] = []
     for before, number in pairwise(sorted(found)):
+        names = tuple(state.primitive for state in states[before + 1 : number + 1])
+        since.append((_distance(found[before], found[number]), names))
         if _distance(points[-1], found[number]) >= _MOVED:
-            names = tuple(state.primitive for state in states[before + 1 : number + 1])
-            points.append(replace(found[number], step=states[number].step, primitives=names))
+            points.append(replace(found[number], step=states[number].step, primitives=_blamed(since)))
+            since = []
     if points[-1].step != states[-1].step:
         points.append(replace(points[-1], step=states[-1].step, primitives=()))
     return tuple(points)
+
+
+def _blamed(moves: Sequence[tuple[float, tuple[str, ...]]]) -> tuple[str, ...]:
+    """The names of those moves that are no small part of the farthest."""
+    least = _SHARE * max(far for far, _ in moves)
+    return tuple(name for far, names in moves if far >= least for name in names)
+
+
+def _point_of(state: _State, work: int, target: Target) -> PathPoint | None:
+    """The point; None where the model has no word for the program."""
+    models = _models(state.func)
+    if target in models and models[target] is None:
+        return None
+    try:
+        return _point(state, work, target)
+    except WorkbenchError as error:
+        if error.code == "E-ANALYSIS-DATA":  # (other errors may be of the moment)
+            models[target] = None
+        return None
 
 
 def _point(state: _State, work: int, target: Target) -> PathPoint:
@@ -187,8 +215,8 @@ def _work(func: t.PrimFunc) -> int:
 
 
 @per_node
-def _models(func: t.PrimFunc) -> dict[Target, QuickModel]:
-    """What was found of a program, by target."""
+def _models(func: t.PrimFunc) -> dict[Target, QuickModel | None]:
+    """What was found of a program, by target; None where the model has no word for it."""
     return {}
 
 

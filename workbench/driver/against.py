@@ -4,7 +4,8 @@
     print(found)                             # the group that loses most first
     found.rows[0].ours / found.rows[0].theirs
 
-The peer runs in a process of its own; runs alternate.  Both sides merge nodes of the file into
+The peer runs in a process of its own; runs alternate.  What it writes (its graph with all weights, a profile) is in a
+folder of ours that goes with the comparison, however that ends.  Both sides merge nodes of the file into
 kernels, each in its own way: what shares a node is compared as one group (the connected components of calls and nodes).
 """
 
@@ -13,10 +14,11 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
@@ -125,6 +127,17 @@ class Against:
         """The part of all differences between groups that is this one; below zero where ours is faster."""
         return row.difference / (sum(abs(other.difference) for other in self.rows) or 1.0)
 
+    def to_json(self) -> dict[str, Any]:
+        """As plain data: times in seconds, and of each group its ratio and its share of the differences."""
+        totals = ("peer", "threads", "rounds", "ours", "theirs", "cost", "peer_cost")
+        return {
+            **{name: getattr(self, name) for name in totals},
+            "ratio": self.ours / self.theirs,
+            "rows": [{**asdict(row), "ratio": row.ratio, "share": self.share(row)} for row in self.rows],
+            "own_alone": [{"kernel": call.kernel, "seconds": call.seconds} for call in self.own_alone],
+            "peer_alone": [{"name": call.name, "seconds": call.seconds} for call in self.peer_alone],
+        }
+
     def __str__(self) -> str:
         return against_bundle(self)["text/plain"]
 
@@ -151,8 +164,12 @@ def against(
     source = _model_of(session, model)
     sites = require_calls(session)
     arrays = {name: np.asarray(value, order="C") for name, value in inputs.items()}
-    with _running_on(threads) as count, Child(_SERVICE, seconds=_ANSWER_SECONDS) as child:
-        opened = _asked(child, "open", *_opening(source, arrays, count))
+    with (
+        _running_on(threads) as count,
+        tempfile.TemporaryDirectory(prefix="workbench-peer-", ignore_cleanup_errors=True) as folder,
+        Child(_SERVICE, seconds=_ANSWER_SECONDS) as child,  # it has ended before its folder goes
+    ):
+        opened = _asked(child, "open", *_opening(source, arrays, count, folder))
         labels = [label_of(number, kind, name) for number, (kind, name) in enumerate(opened["nodes"])]
         own = own_nodes(session, [kind for kind, _ in opened["nodes"]])
         times = _in_turn(session, arrays, lambda which: _asked(child, "run", {"profiled": which})["seconds"], patience)
@@ -189,11 +206,11 @@ def _model_of(session: Session, model: Any) -> str | bytes:
 
 
 def _opening(
-    source: str | bytes, arrays: Mapping[str, np.ndarray], threads: int
+    source: str | bytes, arrays: Mapping[str, np.ndarray], threads: int, folder: str
 ) -> tuple[dict[str, Any], list[Any]]:
     """What the child is told at the beginning."""
     header = {
-        "threads": threads, "path": source if isinstance(source, str) else "", "names": list(arrays),
+        "threads": threads, "folder": folder, "path": source if isinstance(source, str) else "", "names": list(arrays),
         "arrays": [[array.dtype.str, list(array.shape)] for array in arrays.values()],
     }  # fmt: skip
     packed = [array.reshape(-1).view(np.uint8) for array in arrays.values()]

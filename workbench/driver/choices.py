@@ -44,7 +44,7 @@ class Candidates(Sequence[Candidate]):
         return iter(self._found)
 
     def __str__(self) -> str:
-        return "\n".join([f"{self.kernel}: {self.workload}", *map(self._line, self._found)])
+        return views().candidates_bundle(self)["text/plain"]
 
     __repr__ = __str__
 
@@ -55,17 +55,6 @@ class Candidates(Sequence[Candidate]):
     def config(self, one: Candidate) -> Config:
         """The config with which it computes the kernel now; of others their cheapest."""
         return self.taken.config if self.taken is not None and self.is_taken(one) else one.config
-
-    def _line(self, one: Candidate) -> str:
-        name = one.implementation.name
-        if one.refusal is not None:
-            return f"  {name:<16} not: {one.refusal}"
-        config = self.config(one)
-        numbers = " ".join(f"{key}={value}" for key, value in config.items())
-        cycles = one.implementation.cost(self.workload, config)
-        several = f", one of {one.configs}" if one.configs > 1 else ""
-        mark = "*" if self.is_taken(one) else " "
-        return f"{mark} {name:<16} {cycles:>14,.0f} cycles  {numbers}{several}".rstrip()
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return views().candidates_bundle(self)
@@ -83,10 +72,16 @@ def plan_with(session: Session, kernel: str, implementation: Any, config: Mappin
     """The session's plan with a choice for a kernel; without one where neither `implementation` nor numbers are given.
 
     `implementation`: a name, an `Implementation` or a `Candidate`; numbers without one are of what computes it now.
+    Both may stand by name in `config`; what is given twice is a number there, which an implementation may have.
 
     Raises `WorkbenchError` for a kernel that is not there, for what cannot compute it, and where what is fused around
     the operator does not fit.
     """
+    config = dict(config)
+    kernel, implementation = (
+        config.pop(name, "") if isinstance(given, str) and not given else given
+        for name, given in (("kernel", kernel), ("implementation", implementation))
+    )
     found = _kernel(session, kernel)
     index, row = session.plan.lower_row()
     stage = session.step(index).stage
@@ -112,7 +107,7 @@ def plan_with(session: Session, kernel: str, implementation: Any, config: Mappin
 def choosing_call(kernel: str, implementation: str = "", config: Iterable[tuple[str, Any]] = ()) -> str:
     """The line of Python that chooses."""
     given = [repr(kernel), *([repr(implementation)] if implementation else ())]
-    return f"s = s.choose({', '.join([*given, *(f'{key}={value}' for key, value in config)])})"
+    return f"s = s.choose({', '.join([*given, *(f'{key}={value!r}' for key, value in config)])})"
 
 
 def _without(one: ChosenBy, kernel: str, stage: Stage) -> list[ChosenBy]:

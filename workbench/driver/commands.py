@@ -26,6 +26,7 @@ from ..core.errors import WorkbenchError, nearest
 from ..core.whole_file import write_arrays
 from ..frontend.onnx.inputs import OpenShapes
 from ..frontend.onnx.model import from_onnx
+from ..frontend.onnx.peer_options import PROVIDERS, session_options
 from ..runtime.artifact import read_record
 from ..runtime.native.loader import default_threads
 from .given_inputs import random_inputs
@@ -130,13 +131,16 @@ def against(
     shape: ShapeOption = None,
     target: TargetOption = None,
     threads: ThreadsOption = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="one JSON object instead of a table")] = False,
 ) -> None:
     """Say which nodes of MODEL lose how much against onnxruntime, on random inputs: the largest loss first."""
     from .open import open_session
 
     _refuse_library(model)
     session = open_session(str(model), shape=_shapes(shape or []) or None, target=target)
-    typer.echo(str(session.against(random_inputs(session.build().inputs), threads)))
+    found = session.against(random_inputs(session.build().inputs), threads)
+    report = {**_machine(model, target), "model": str(model), **found.to_json()}
+    typer.echo(json.dumps(report) if as_json else str(found))
 
 
 def inspect(
@@ -437,11 +441,8 @@ def _onnxruntime(path: Path, arrays: Mapping[str, np.ndarray], threads: int) -> 
         raise WorkbenchError("E-BENCH-PEER", "onnxruntime is not installed", fix="pip install onnxruntime")
     import onnxruntime
 
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads or default_threads()
-    options.log_severity_level = 3
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # it would take our turns' processors
-    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    options = session_options(threads or default_threads())
+    session = onnxruntime.InferenceSession(str(path), options, providers=PROVIDERS)
     return lambda: session.run(None, dict(arrays))
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from dataclasses import replace as replace_field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -320,7 +320,7 @@ class Session(Value):
         """What can compute a kernel's operator: the cheapest first, then what does not fit, and why; prints a table."""
         return candidates_of(self, kernel)
 
-    def choose(self, kernel: str, implementation: Any = "", /, **config: SupportsIndex) -> Session:
+    def choose(self, kernel: str = "", implementation: Any = "", /, **config: Any) -> Session:
         """A session in which an implementation (its name, or one of `candidates`) computes a kernel, so configured.
 
         Neither: the cheapest.  Numbers alone: what computes it now.  Raises `WorkbenchError` where that cannot be.

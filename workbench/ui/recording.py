@@ -27,6 +27,8 @@ BUDGET: Final = 2_400_000
 """Bytes of answers, packed one by one; together they pack better."""
 _CHUNK: Final = 2_000
 _REWRITES: Final = 400
+_ROOFLINES: Final = 4
+"""Kernels whose way under the roofline is asked: it models up to 16 states of each, which takes a tenth of a second."""
 _OPENED: Final = 7
 """Groups of a graph that may be open in every combination; of more, one or two at a time."""
 _SHARED: Final = 120
@@ -184,7 +186,8 @@ def _asked(ask: _Recorder) -> list[_Part]:
     parts += [(say.snapshot.rewrites, partial(_rewrites, ask, step)) for step in steps]
     parts += [(say.snapshot.opened_groups, partial(_groups, ask, layer)) for layer in graphs]
     parts += [(say.snapshot.kernels, partial(_kernel, ask, one, layers, False)) for one in kernels[1:]]
-    return [*parts, *((say.snapshot.schedules, partial(_editor, ask, one, one == kernels[0])) for one in kernels)]
+    editors = (partial(_editor, ask, one, number) for number, one in enumerate(kernels))
+    return [*parts, *((say.snapshot.schedules, editor) for editor in editors)]
 
 
 def _whole_graph(ask: _Recorder, layer: str) -> None:
@@ -228,12 +231,15 @@ def _step(ask: _Recorder, summary: dict[str, Any]) -> None:
             ask.text("pipeline.text", view[side]["total"], step=summary["id"], side=side)
 
 
-def _editor(ask: _Recorder, kernel: str, closely: bool) -> None:
-    """A kernel's schedule in its editor; closely: with its way under the roofline, and what can be done at each box."""
+def _editor(ask: _Recorder, kernel: str, number: int) -> None:
+    """A kernel's schedule in its editor; of the first with what can be done at each box.
+
+    The page is told where the way under the roofline is there too: its button cannot be used elsewhere.
+    """
     view = ask.ask("schedule.open", kernel=kernel)
-    if closely:
-        ask.ask("schedule.roofline", kernel=kernel)
-    boxes = list(view["tree"]) if view is not None and closely else []
+    if view is not None:
+        view["roofline"] = number < _ROOFLINES and ask.ask("schedule.roofline", kernel=kernel) is not None
+    boxes = list(view["tree"]) if view is not None and number == 0 else []
     while boxes:
         one = boxes.pop()
         ask.ask("schedule.reasons", kernel=kernel, selection=one["id"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from workbench.analysis.roofline_paths import roofline_path
 from workbench.core.errors import WorkbenchError
 from workbench.core.reliance import moment
 from workbench.schedule.schedule import Schedule
@@ -20,7 +19,7 @@ from workbench.views.editor_extras import (
     targets_of,
     time_of,
 )
-from workbench.views.roofs import roofline_path_svg
+from workbench.views.facts import roofline_picture
 from workbench.views.schedule import EditorModel
 
 NAMES = ("preview", "targets", "drop", "ranks", "time", "time_here", "tree", "go", "replay", "roofline")
@@ -112,8 +111,7 @@ class ScheduleExtras:
 
     def _roofline(self) -> Answer:
         """The path that the steps took under the roofline, as a picture."""
-        drawn = roofline_path_svg(roofline_path(self._schedule, self._target()))
-        return Answer(self._schedule.fingerprint(), {"svg": drawn})
+        return Answer(self._schedule.fingerprint(), {"svg": roofline_picture(self._schedule, self._target())})
 
     def _go(self, args: dict[str, Any]) -> Answer:
         number = argument(args, "number", int)

@@ -103,18 +103,21 @@ def _numbers(config: Mapping[str, int]) -> Numbers:
 
 
 def candidates_text(view: CandidatesView) -> str:
-    """A line each; of a kernel without candidates the reason."""
+    """A line each, what computes the kernel marked; of a kernel without candidates the reason."""
     if view.note:
         return f"{say.candidates.heading(view.kernel)}\n  {view.note}"
     told, width = say.candidates, max(len(row.name) for row in view.rows)
-    lines = [
-        f"{'*' if row.taken else ' '} {row.name:<{width}} {told.in_cycles(row.cycles):>20} {_times(row):>10}"
-        f"  {_config(row)}"
-        for row in view.rows
-        if not row.refusal
-    ]
-    lines += [f"  {row.name:<{width}} {row.refusal}" for row in view.rows if row.refusal]
-    return "\n".join([told.heading(view.kernel), *(line.rstrip() for line in lines)])
+    figures = {row.name: _figures(row) for row in view.rows if not row.refusal}
+    widest = [max(map(len, column)) for column in zip(*figures.values(), strict=True)]
+    lines = [f"{told.heading(view.kernel)}: {view.workload}"]
+    for row in view.rows:
+        if row.refusal:
+            lines.append(f"  {row.name:<{width}}  {told.not_fitting(row.refusal)}")
+            continue
+        cycles, times, config = figures[row.name]
+        told_cycles = told.in_cycles(cycles.rjust(widest[0]))
+        lines.append(f"{'*' if row.taken else ' '} {row.name:<{width}}  {told_cycles}  {times:>{widest[1]}}  {config}")
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def candidates_html(view: CandidatesView) -> str:
@@ -123,14 +126,14 @@ def candidates_html(view: CandidatesView) -> str:
     heading = f"<h4>{escape(visible(told.heading(view.kernel)))}</h4>"
     if view.note:
         return f"{heading}<p>{escape(view.note)}</p>"
-    titles = (told.implementation, told.cycles, told.times, told.config, told.configs, told.state)
-    fit = [
-        (row.name, f"{row.cycles:,.0f}", _times(row), _config(row), str(row.count), told.taken[row.taken])
+    heading += f"<p>{escape(visible(view.workload), quote=False)}</p>"
+    titles = (told.implementation, told.state, told.cycles, told.times, told.config)
+    head = "".join(f'<th scope="col">{escape(title)}</th>' for title in titles)
+    rows = [
+        f"<tr>{_first(row.name)}{''.join(map(_cell, (told.taken[row.taken], *_figures(row))))}</tr>"
         for row in view.rows
         if not row.refusal
     ]
-    head = "".join(f'<th scope="col">{escape(title)}</th>' for title in titles)
-    rows = [f"<tr>{_first(name)}{''.join(map(_cell, rest))}</tr>" for name, *rest in fit]
     refused = [row for row in view.rows if row.refusal]
     if refused:
         rows.append(f'<tr><th></th><th scope="col" colspan="{len(titles) - 1}">{escape(told.refused)}</th></tr>')
@@ -141,17 +144,15 @@ def candidates_html(view: CandidatesView) -> str:
     return f"{heading}<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 
+def _figures(row: CandidateView) -> tuple[str, str, str]:
+    """What is told of one that fits: its cycles, how many times the least they are, its configuration of how many."""
+    told, config = say.candidates, " ".join(f"{name}={value}" for name, value in row.config)
+    return told.figure(row.cycles), told.times_the_cheapest(row.times), told.one_of(config, row.count)
+
+
 def _first(name: str) -> str:
     return f'<th scope="row">{escape(visible(name))}</th>'
 
 
 def _cell(text: str) -> str:
     return f"<td>{escape(visible(text))}</td>"
-
-
-def _times(row: CandidateView) -> str:
-    return say.candidates.times_the_cheapest(row.times)
-
-
-def _config(row: CandidateView) -> str:
-    return " ".join(f"{name}={value}" for name, value in row.config)

@@ -19,6 +19,7 @@ from ..analysis.rooflines import Roofline, roofline
 from ..analysis.summary import Facts
 from ..core.errors import WorkbenchError, nearest
 from ..driver.sweep import Sweep
+from ..tir.nodes import PrimFunc
 from .charts import cache_svg, footprint_svg, reuse_svg, roofline_svg, sweep_svg
 from .html import visible
 from .iterations import iterations_svg
@@ -104,15 +105,17 @@ def _reuse(program: Any) -> str:
     return reuse_svg(reuse_distance(program))
 
 
-def _roofline(program: Any) -> str:
-    """Of a schedule with its path; where the model has no word for the program, and for a function, the one point."""
-    try:
-        path = roofline_path(program)
-    except WorkbenchError as error:
-        if error.code != "E-ANALYSIS-DATA":
-            raise
-        return roofline_svg(roofline(program))
-    return roofline_path_svg(path) if path.states > 1 else roofline_svg(roofline(program))
+def roofline_picture(program: Any, target: Any = None) -> str:
+    """Of a schedule its path, before its first step too; where the model has no word for it, and for a function, the
+    one point of the plain roofline.
+    """
+    if not isinstance(program, PrimFunc):
+        try:
+            return roofline_path_svg(roofline_path(program, target))
+        except WorkbenchError as error:
+            if error.code != "E-ANALYSIS-DATA":
+                raise
+    return roofline_svg(roofline(program, target))
 
 
 def _relations(program: Any) -> str:
@@ -127,7 +130,7 @@ PICTURES: Final[dict[str, Callable[[Any], str]]] = {
     "footprints": _footprints,
     "cache": _cache,
     "reuse": _reuse,
-    "roofline": _roofline,
+    "roofline": roofline_picture,
 }
 
 

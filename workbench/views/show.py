@@ -15,7 +15,7 @@ from .._lazy import checks_screen, llvm_screen, session_of, workbench_screen
 from ..core.module import IRModule
 from ..driver.text import function_text, script
 from ..relay.ir.expr import Function
-from .candidates import candidates_html, view_of
+from .candidates import candidates_html, candidates_text, view_of
 from .checks import checks_html, checks_view
 from .graph import graph_svg
 from .html import changes_html, plain, program_html, text_html
@@ -101,7 +101,8 @@ def check_bundle(check: Any) -> Bundle:
 
 def candidates_bundle(found: Candidates) -> Bundle:
     """What can compute a kernel: a table."""
-    return {"text/plain": plain(str(found)), "text/html": candidates_html(view_of(found))}
+    view = view_of(found)
+    return {"text/plain": plain(candidates_text(view)), "text/html": candidates_html(view)}
 
 
 def show_check(check: Any) -> Any:

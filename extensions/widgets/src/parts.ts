@@ -27,9 +27,9 @@ export function useIds(): Ids {
 }
 export type Ids = (name: string | number) => string;
 
-/** The title and the action of a button that asks the kernel; in a recording it says why it cannot be used. */
-export function asking(store: BaseStore, title: string, onClick: (event: Event) => void) {
-  return store.recorded ? { title: say.common.recorded, "aria-disabled": "true", "data-recorded": "" } : { title, onClick };
+/** The title and the action of a button that asks the kernel; in a recording without its answer (`played`) it says why not. */
+export function asking(store: BaseStore, title: string, onClick: (event: Event) => void, played?: boolean) {
+  return store.recorded && !played ? { title: say.common.recorded, "aria-disabled": "true", "data-recorded": "" } : { title, onClick };
 }
 
 export function milliseconds(time: number): string {

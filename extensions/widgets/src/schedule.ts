@@ -13,7 +13,8 @@ import { Witness, rankOf } from "./witness";
 import type { Host, PrimitiveView, ReasonsView, ScheduleView, SuggestionsView, TreeNode } from "./types";
 
 export class ScheduleStore extends BaseStore {
-  view: ScheduleView | null = null;
+  /** In a recording with whether the way under the roofline was recorded too. */
+  view: ScheduleView & { roofline?: boolean } | null = null;
   selected = "";
   /** The primitive whose form is open. */
   chosen = "";
@@ -111,10 +112,15 @@ export class ScheduleStore extends BaseStore {
     return this.judged.get(this.selected)?.reasons;
   }
 
+  /** A recording without the reasons of this kernel. */
+  unrecorded = false;
+
   private judge = (): Promise<void> => this.ofShown(async () => {
     const [view, node] = [this.view, this.selected];
     if (!view || !node || this.judged.has(node)) return;
-    const reasons = (await this.connection.request("reasons", { selection: node }, "reasons")).view as ReasonsView;
+    const reply = await this.connection.request("reasons", { selection: node }, "reasons").catch((error: unknown) => { if (!this.recorded) throw error; return null; });
+    if (!reply) return this.set(() => (this.unrecorded = true));
+    const reasons = reply.view as ReasonsView;
     if (this.view === view) this.set(() => this.judged.set(node, reasons));
   });
 
@@ -273,8 +279,8 @@ function Header({ store }: { store: ScheduleStore }) {
     </span>
     <button class="wb-button" aria-expanded=${store.more.history !== null}
       ...${asking(store, say.schedule.treeButtonHelp, () => store.more.history ? store.set(() => (store.more.history = null)) : void store.more.look())}>${say.schedule.treeButton}</button>
-    <button class="wb-button" title=${say.schedule.rooflineHelp} aria-expanded=${store.more.roofline !== null}
-      onClick=${() => store.more.roofline === null ? void store.more.roof() : store.set(() => (store.more.roofline = null))}>${say.schedule.roofline}</button>
+    <button class="wb-button" aria-expanded=${store.more.roofline !== null}
+      ...${asking(store, say.schedule.rooflineHelp, () => store.more.roofline === null ? void store.more.roof() : store.set(() => (store.more.roofline = null)), view?.roofline)}>${say.schedule.roofline}</button>
     <button class="wb-button" aria-label=${say.common.keys} title=${say.common.keysHelp} onClick=${() => store.set(() => (store.help = !store.help))}>?</button>
   </header>`;
 }
@@ -333,9 +339,9 @@ function Primitives({ store }: { store: ScheduleStore }) {
         onInput=${(event: Event) => store.set(() => (store.filter = (event.target as HTMLInputElement).value))} />
     </div>
     <${OptionButtons} store=${store} names=${enabled.map(({ primitive }) => primitive.name)} />
-    <div class="wb-primitives" aria-busy=${waiting}>
+    <div class="wb-primitives" aria-busy=${waiting && !store.unrecorded}>
       ${all.length === 0 && wanted && html`<div class="wb-wait" role="status">${say.schedule.noPrimitive(store.filter.trim())}</div>`}
-      ${waiting && html`<div class="wb-wait">${store.lost ? say.schedule.lostBefore : say.schedule.looking}</div>`}
+      ${waiting && html`<div class="wb-wait">${store.unrecorded ? say.common.recorded : store.lost ? say.schedule.lostBefore : say.schedule.looking}</div>`}
       ${groups(enabled.map(({ primitive }) => primitive)).map(([category, members]) => html`<div role="group" aria-label=${category} key=${category}>
         ${category && html`<div class="wb-heading">${category}</div>`}
         ${members.map((primitive) => html`<${Primitive} key=${primitive.name} primitive=${primitive} store=${store} />`)}</div>`)}

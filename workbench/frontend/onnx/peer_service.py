@@ -4,7 +4,7 @@ onnxruntime rewrites the graph before it runs it: operators are fused, layouts c
 node is known by names: each node and each value between nodes is named by its number in the file beforehand, and names
 that onnxruntime makes are made of those.  A node that no name tells of went into its readers.
 
-    child.ask("open", {"threads": 1, "names": ["x"], "arrays": [["float32", [1, 3]]]}, [x, model])
+    child.ask("open", {"threads": 1, "folder": folder, "names": ["x"], "arrays": [["float32", [1, 3]]]}, [x, model])
     child.ask("run", {"profiled": False}).header["seconds"]
     child.ask("nodes").header["calls"]        # [{"name", "operator", "nodes": [3, 4], "seconds": [...]}]
 """
@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,10 +25,12 @@ import onnx
 
 from ...core.errors import WorkbenchError
 from ...core.serving import Action
+from .peer_options import PROVIDERS, session_options
 
 _NODE, _VALUE = "wbn{}_", "wbt{}_{}_"
 _NUMBERS: Final = re.compile(r"wb[nt](\d+)_")
 _TIMED: Final = "_kernel_time"
+_OPTIMISED: Final = "optimized.onnx"
 _ACTIVATIONS: Final = frozenset(("Clip", "HardSigmoid", "LeakyRelu", "Relu", "Sigmoid", "Tanh"))
 """What onnxruntime computes in the node before."""
 
@@ -51,7 +52,10 @@ def actions() -> dict[str, Action]:
 
 
 class _Runs:
-    """Two sessions on one model: one that is only timed, and one whose profiler is on."""
+    """Two sessions on one model: one that is only timed, and one whose profiler is on.
+
+    What onnxruntime writes goes into the parent's folder: this process may be killed before it could remove any.
+    """
 
     def __init__(self, header: Mapping[str, Any], frames: Sequence[bytearray]) -> None:
         import onnxruntime
@@ -66,13 +70,11 @@ class _Runs:
         self.nodes = [[node.op_type, node.name] for node in model.graph.node]
         self._inputs = dict(zip(header["names"], arrays, strict=True))
         self._graph = numbered(model)
-        self._folder = tempfile.TemporaryDirectory(prefix="workbench-peer-")
-        packed = model.SerializeToString()
+        self._folder, threads = Path(header["folder"]), int(header["threads"])
+        packed, profiled = model.SerializeToString(), _profiled_options(threads, self._folder)
         try:
-            self._plain = onnxruntime.InferenceSession(packed, _options(int(header["threads"])), _PROVIDERS)
-            self._profiled = onnxruntime.InferenceSession(
-                packed, _options(int(header["threads"]), Path(self._folder.name)), _PROVIDERS
-            )
+            self._plain = onnxruntime.InferenceSession(packed, session_options(threads), PROVIDERS)
+            self._profiled = onnxruntime.InferenceSession(packed, profiled, PROVIDERS)
         except Exception as error:  # of several kinds, none of which is a part of its interface
             raise _refused(error) from None
 
@@ -94,28 +96,19 @@ class _Runs:
                 name = event["name"].removesuffix(_TIMED)
                 one = found.setdefault(name, {"name": name, "operator": event["args"]["op_name"], "seconds": []})
                 one["seconds"].append(event["dur"] / 1e6)
-        written = Path(self._folder.name) / "optimized.onnx"
+        written = self._folder / _OPTIMISED
         rewritten = onnx.load(written, load_external_data=False).graph.node if written.exists() else ()
-        self._folder.cleanup()
         outer = {node.name for node in rewritten}  # the time of a node holds that of the graphs in it
         found = {name: one for name, one in found.items() if name in outer or not outer}
         parts = parts_of(self._graph, rewritten, found)
         return [{**one, "nodes": sorted(parts[name])} for name, one in found.items()]
 
 
-_PROVIDERS: Final = ["CPUExecutionProvider"]
-
-
-def _options(threads: int, folder: Path | None = None) -> Any:
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads, options.inter_op_num_threads, options.log_severity_level = threads, 1, 3
-    options.add_session_config_entry("session.force_spinning_stop", "1")  # between its runs the processors are ours
-    if folder is not None:
-        options.enable_profiling = True
-        options.profile_file_prefix = str(folder / "profile")
-        options.optimized_model_filepath = str(folder / "optimized.onnx")
+def _profiled_options(threads: int, folder: Path) -> Any:
+    options = session_options(threads)
+    options.enable_profiling = True
+    options.profile_file_prefix = str(folder / "profile")
+    options.optimized_model_filepath = str(folder / _OPTIMISED)
     return options
 
 

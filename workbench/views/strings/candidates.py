@@ -10,7 +10,6 @@ class Candidates:
     cycles = "cycles, estimated"
     times = "times the cheapest"
     config = "configuration"
-    configs = "configurations"
     state = "in use"
     taken = {"": "", "cost": "✓ by cost", "hand": "✓ by hand"}
     refused = "does not fit: the condition that fails"
@@ -20,8 +19,18 @@ class Candidates:
     def heading(self, kernel: str) -> str:
         return f"Candidates for {kernel}"
 
-    def in_cycles(self, cycles: float) -> str:
-        return f"{cycles:,.0f} cycles"
+    def figure(self, cycles: float) -> str:
+        return f"{cycles:,.0f}"
+
+    def in_cycles(self, figure: str) -> str:
+        return f"{figure} cycles"
+
+    def one_of(self, config: str, count: int) -> str:
+        """A configuration, and of how many it is one."""
+        return f"{config}, one of {count}" if count > 1 else config
+
+    def not_fitting(self, refusal: str) -> str:
+        return f"not: {refusal}"
 
     def times_the_cheapest(self, times: float) -> str:
         return f"{times:,.2f} ×"
