@@ -21,7 +21,7 @@ import workbench as wb
 from workbench import relay, te
 from workbench.codegen.llvm.backend import LlvmBackend
 from workbench.contrib import graph_executor
-from workbench.core import reliance, store
+from workbench.core import breakpoints, origin, reliance, rewrite, store
 from workbench.core.limits import limits
 from workbench.core.node import pre_order
 from workbench.core.store import CacheWarning
@@ -30,6 +30,7 @@ from workbench.driver import built as built_module
 from workbench.driver import kept_models, pristine
 from workbench.driver.kept_models import key_of
 from workbench.lower.implementations import register_tiles
+from workbench.relay.ir.operator import OPERATORS
 from workbench.relay.op import strategy
 from workbench.runtime import load_module
 from workbench.schedule.rules import softmax
@@ -294,9 +295,61 @@ def test_what_stands_in_place_of_the_workbench_s_is_seen(kind: str, monkeypatch:
     assert key_of(session.plan, session.step(0).stage.module, ()) is None
 
 
-def test_what_stands_in_a_class_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(LlvmBackend, "available", user)
+@pytest.mark.parametrize("made", [lambda: user, lambda: staticmethod(user), lambda: property(user)])
+def test_what_stands_in_a_class_is_seen(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(LlvmBackend, "available", made())
     assert pristine.is_patched()
+
+
+def test_other_code_under_an_own_name_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    function = next(value for value in vars(softmax).values() if getattr(value, "__module__", "") == softmax.__name__)
+    monkeypatch.setattr(function, "__code__", user.__code__)
+    assert pristine.is_patched()
+
+
+def test_code_that_was_run_in_an_own_module_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(softmax, "of_a_cell", None, raising=False)
+    exec("def of_a_cell(): pass", vars(softmax))
+    assert pristine.is_patched()
+
+
+def test_an_operator_of_a_user_s_class_is_compiled() -> None:
+    class Mine(OPERATORS["nn.relu"]):
+        """A class that nobody registered: its name alone is in the program's fingerprint."""
+
+    module = deep()
+    body = relay.Call(Mine(), (module["main"].body,))
+    session = wb.open(wb.IRModule.from_expr(relay.Function(module["main"].params, body)))
+    assert key_of(session.plan, session.step(0).stage.module, ()) is None
+
+
+def test_steps_of_before_are_not_kept_under_a_key_of_now() -> None:
+    """What was in place of something when they were computed is not in the key."""
+    session = wb.open(deep())
+    session.step("Lower")
+    assert not is_kept(session)
+    assert not is_kept(wb.open(deep()))
+
+
+@pytest.mark.parametrize(
+    "around", [rewrite.logging, lambda: breakpoints.budget(0), origin.recording, lambda: te.tag_scope("mine")],
+    ids=["logging", "budget", "origins", "tags"],
+)  # fmt: skip
+def test_who_listens_around_a_build_hears_it(around: Any) -> None:
+    assert not is_kept(wb.open(deep()))
+    session = wb.open(deep())
+    module = session.step(0).stage.module
+    with around():
+        assert key_of(session.plan, module, ()) is None
+    assert key_of(session.plan, module, ()) is not None
+
+
+def test_constants_of_a_kept_model_cannot_be_written() -> None:
+    assert not is_kept(wb.open(deep()))
+    kept = wb.open(deep()).build()
+    for _, array in kept.constants:
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            array.flags.writeable = True
 
 
 def test_a_constant_that_was_changed_is_compiled_in(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
-import pickle
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -20,12 +21,14 @@ from tests.driver.test_kept_models import X, by_numpy, deep, written
 from workbench import relay
 from workbench.core import reliance
 from workbench.core.child import Child, ChildFailure
+from workbench.core.equal import same
 from workbench.core.errors import WorkbenchError
 from workbench.core.limits import limits
 from workbench.core.time_limit import time_limit
 from workbench.core.transform import PassContext
 from workbench.driver import built, kernels, pristine
 from workbench.driver.kernels import compile_kernel, compile_kernels, helpers
+from workbench.lower.provider import default_provider
 
 
 @pytest.fixture(autouse=True)
@@ -112,6 +115,16 @@ def test_the_same_code_as_step_by_step(model: Any, monkeypatch: pytest.MonkeyPat
     written()
 
 
+@pytest.mark.parametrize("model", [deep, wide])
+def test_a_kernel_is_told_as_plain_data(model: Any) -> None:
+    for kernel in wb.open(model()).step("Lower").stage.lowered.kernels:
+        made = kernels._made(json.loads(json.dumps(kernels._told(kernel))))
+        assert same(made.func, kernel.func)
+        assert str(made.choice) == str(kernel.choice)
+        assert (made.name, made.block, made.target) == (kernel.name, kernel.block, kernel.target)
+        assert compile_kernel(made) == compile_kernel(kernel)
+
+
 def test_what_runs_is_right() -> None:
     np.testing.assert_allclose(wb.open(deep()).run({"x": X})["output_0"], by_numpy(), rtol=1e-4, atol=1e-5)
 
@@ -132,7 +145,7 @@ def test_limits_hold_in_helpers(monkeypatch: pytest.MonkeyPatch) -> None:
     every = wb.open(wide()).step("Lower").stage.lowered.kernels
     monkeypatch.setattr(limits, "function_nodes", 30)
     with helpers.ready() as helper:
-        sent = pickle.dumps(every[:1], -1)
+        sent = json.dumps([kernels._told(every[0])]).encode()
         settings = {"settings": [3, [], [], {}], "limits": asdict(limits)}
         with pytest.raises(WorkbenchError, match="the function's loops, unrolled"):
             helper.ask("compile", settings, [sent])
@@ -198,20 +211,49 @@ def test_a_helper_that_cannot_start_costs_nothing_else(monkeypatch: pytest.Monke
     assert compile_kernels(every) == [compile_kernel(kernel) for kernel in every]
 
 
+@pytest.mark.parametrize("lacking", ["threads", "interpreter"])
+def test_without_threads_or_an_interpreter_it_takes_time_alone(lacking: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    every = wb.open(wide()).step("Lower").stage.lowered.kernels
+    expected = [compile_kernel(kernel) for kernel in every]
+
+    def none(self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    if lacking == "threads":
+        monkeypatch.setattr(threading.Thread, "start", none)
+    else:
+        monkeypatch.setattr(sys, "executable", None)
+    helpers.warm(1)
+    assert compile_kernels(every) == expected
+    np.testing.assert_allclose(wb.open(deep()).run({"x": X})["output_0"], by_numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_an_error_says_where_as_the_steps_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "function_nodes", 30)
+    with pytest.raises(WorkbenchError) as by_steps:
+        relay.build(deep(), target="llvm", provider=default_provider)
+    with pytest.raises(WorkbenchError) as apart:
+        wb.open(deep()).build()
+    assert apart.value.where == by_steps.value.where != ""
+
+
 def test_an_interrupt_leaves_no_helper(monkeypatch: pytest.MonkeyPatch) -> None:
     every = wb.open(wide()).step("Lower").stage.lowered.kernels
     started: list[Child] = []
+    taken = threading.Event()
     ask = Child.ask
 
     def noting(self: Child, do: str, *given: Any, **more: Any) -> Any:
         started.append(self)
+        taken.set()
         return ask(self, do, *given, **more)
 
     def interrupted(kernel: Any) -> Any:
+        assert taken.wait(60), "no helper took a kernel"
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Child, "ask", noting)
     a_helper()
+    monkeypatch.setattr(Child, "ask", noting)
     monkeypatch.setattr(kernels, "compile_kernel", interrupted)
     with pytest.raises(KeyboardInterrupt):
         compile_kernels(every)

@@ -24,7 +24,7 @@ from .flow_model import Alias, Model, model_of, sets_of
 from .isl_text import NotAffine
 from .tree import BlockSite, Tree
 
-_OPERATIONS: ContextVar[int] = ContextVar("operations", default=4_000_000)
+_OPERATIONS: ContextVar[int] = ContextVar("workbench_operations", default=4_000_000)
 """Elementary steps of isl after which a question counts as too large (about a second); none is asked if it is 0."""
 
 

@@ -37,8 +37,9 @@ class Helpers(Idle):
         self._starting = [thread for thread in self._starting if thread.is_alive()]
         for _ in range(count - self.waiting - len(self._starting)):
             thread = threading.Thread(target=self._warm, daemon=True, name=f"start of {self.service}")
+            if not _started(thread):
+                return
             self._starting.append(thread)
-            thread.start()
 
     def _warm(self) -> None:
         helper = self.take()
@@ -56,6 +57,15 @@ class Helpers(Idle):
                 break
             thread.join()
         return self.take()
+
+
+def _started(thread: threading.Thread) -> bool:
+    """Whether a thread could be started; there may be too many, or Python may be at its end."""
+    try:
+        thread.start()
+    except RuntimeError:
+        return False
+    return True
 
 
 class Shared(Generic[R]):
@@ -136,9 +146,8 @@ class Shared(Generic[R]):
 
     def run(self, helpers: int) -> list[R]:
         """All results, by this thread and so many helpers.  Raises what a piece of the work raised."""
-        threads = [threading.Thread(target=self._serve, daemon=True) for _ in range(helpers)]
-        for thread in threads:
-            thread.start()
+        for _ in range(helpers):
+            _started(threading.Thread(target=self._serve, daemon=True))
         try:
             while (index := self._next()) is not None:
                 try:

@@ -214,7 +214,7 @@ class Child:
                 env=dict(self._environment) if self._environment is not None else environment(),
                 start_new_session=True,  # Ctrl-C is for us, and what the child starts ends with it
             )
-        except OSError as error:
+        except (OSError, TypeError, ValueError) as error:  # also where Python does not know its own program
             self.close()
             raise ChildFailure("absent", str(error)) from None
         self.started += 1

@@ -62,6 +62,11 @@ def is_users(module: object) -> bool:
     return not (is_own(module) or top in sys.stdlib_module_names or _is_installed(module, _file_of(module)))
 
 
+def is_users_file(file: str) -> bool:
+    """Whether a file is neither Python's nor an installed package's, or is none at all (a cell, a text)."""
+    return not file.startswith("<frozen ") and not _is_installed("", file)
+
+
 def _file_of(module: str) -> str:
     return str(getattr(sys.modules.get(module), "__file__", None) or "")
 

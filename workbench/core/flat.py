@@ -7,6 +7,7 @@ table from a file runs no code.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from .errors import WorkbenchError
@@ -39,24 +40,35 @@ Row = tuple[str, tuple[Any, ...]]
 
 def flatten(root: Node) -> tuple[Row, ...]:
     """All nodes under `root`, children first; `root` is the last row."""
+    return flatten_all((root,))[0]
+
+
+def flatten_all(roots: Iterable[Node]) -> tuple[tuple[Row, ...], list[int]]:
+    """All nodes under several roots, children first, each once; and the rows of the roots."""
     numbers: dict[int, int] = {}
     rows: list[Row] = []
-    for current in post_order(root):
+    every = tuple(roots)
+    for current in post_order(every):
         encoded = tuple(_encode(getattr(current, name), numbers) for name in current.field_names)
         numbers[id(current)] = len(rows)
         rows.append((class_key(type(current)), encoded))
-    return tuple(rows)
+    return tuple(rows), [numbers[id(root)] for root in every]
 
 
 def unflatten(rows: tuple[Row, ...]) -> Node:
     """The program of a table made by `flatten`.  Raises `WorkbenchError` for a class that is not a node."""
+    return unflatten_all(rows, [-1])[0]
+
+
+def unflatten_all(rows: Iterable[Row], roots: Iterable[int]) -> list[Node]:
+    """The programs of a table made by `flatten_all`, by the rows of their roots."""
     made: list[Node] = []
     for name, encoded in rows:
         cls = NODE_CLASSES.get(name)
         if cls is None:
             raise WorkbenchError("E-SAVED-CLASS", f"a saved program names {name!r}, which is not a node class")
         made.append(cls(*(_decode(value, made) for value in encoded)))
-    return made[-1]
+    return [made[root] for root in roots]
 
 
 def unflatten_module(rows: tuple[Row, ...]) -> Any:

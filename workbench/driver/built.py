@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..codegen.backend import backend_of
 from ..core import progress, reliance
+from ..core.errors import WorkbenchError
 from ..core.host import give_back_memory
 from ..core.module import IRModule
 from ..core.transform import PassContext
@@ -50,11 +51,12 @@ def built(session: Session) -> Any:
 def _built(session: Session, identity: str) -> Any:
     """The native code of a session, of which only one thread asks at a time."""
     history, actions = session.history, session.actions
-    codegen, lower = (session.labels.index(label) for label in (CODEGEN, LOWER if LOWER in session.labels else CODEGEN))
+    codegen = session.labels.index(CODEGEN)
     looked_at = history.peek(actions, codegen) is not None
     key = None if looked_at else key_of(session.plan, session.step(0).stage.module, session.deciders)
     if key is None:
         return compiled(session).stage.compiled
+    lower = session.labels.index(LOWER)
 
     def lowered() -> Lowered | None:
         return step.stage.lowered if (step := session.step(LOWER)).error is None else None
@@ -62,8 +64,8 @@ def _built(session: Session, identity: str) -> Any:
     def by_steps() -> Any:
         return compiled(session).stage.compiled
 
-    apart = history.peek(actions, lower) is None
-    model = _kept_or_made(key, session.plan, lowered if apart else None, by_steps)
+    known = len(history.computed(actions))
+    model = _kept_or_made(key, session.plan, lowered if known <= lower else None, by_steps, keeps=known <= 1)
     if history.peek(actions, codegen) is None:
         history.note_model(identity, model)
     return model
@@ -91,11 +93,16 @@ def built_alone(plan: CompilePlan, module: IRModule, carried_out: Callable[[Comp
 
 
 def _kept_or_made(
-    key: Key, plan: CompilePlan, lowered: Callable[[], Lowered | None] | None, by_steps: Callable[[], Any]
+    key: Key,
+    plan: CompilePlan,
+    lowered: Callable[[], Lowered | None] | None,
+    by_steps: Callable[[], Any],
+    keeps: bool = True,
 ) -> Any:
-    """The model of a key: from an earlier process, else made now and kept.
+    """The model of a key: from an earlier process, else made now and, where it `keeps`, kept.
 
-    `lowered` lowers the graph where nobody has done so; it answers None, and `by_steps` raises, what went wrong.
+    `lowered` lowers the graph where nobody has done so.  What goes wrong there or in a kernel is done again by steps,
+    which say where.
     """
     model = find(key, plan.target)
     if model is not None:
@@ -103,11 +110,10 @@ def _kept_or_made(
     with reliance.recording() as recorded:
         if lowered is not None and _is_default(plan):
             helpers.warm(helper_count())
-            graph = lowered()
-            model = None if graph is None else _apart(graph, plan)
+            model = _apart(lowered, plan)
         if model is None:
             model = by_steps()
-    if not recorded.settled().keys:
+    if keeps and not recorded.settled().keys:
         keep(key, model)
     return model
 
@@ -118,13 +124,19 @@ def _is_default(plan: CompilePlan) -> bool:
     return helper_count() > 0 and plan.rows[-count:] == default_rows("relay", plan.settings)[-count:]
 
 
-def _apart(lowered: Lowered, plan: CompilePlan) -> CompiledModel:
-    """A lowered graph compiled from its kernels, by several processes."""
+def _apart(lowered: Callable[[], Lowered | None], plan: CompilePlan) -> CompiledModel | None:
+    """A graph compiled from its kernels, by several processes; None where that failed."""
     target = plan.target
-    with target, plan.settings.context().applied(), progress.task("build", 2) as task:
-        entry = compile_entry(lowered.module, "main", target)
-        task.advance()
-        code, texts = Compiled.joined([entry, *compile_kernels(lowered.kernels)])
+    try:
+        graph = lowered()
+        if graph is None:
+            return None
+        with target, plan.settings.context().applied(), progress.task("build", 2) as task:
+            entry = compile_entry(graph.module, "main", target)
+            task.advance()
+            code, texts = Compiled.joined([entry, *compile_kernels(graph.kernels)])
+    except WorkbenchError:
+        return None
     module = backend_of(target).module_of(code, target, texts.get_source)
     give_back_memory()
-    return model_of(lowered, module, fills_outputs=True)
+    return model_of(graph, module, fills_outputs=True)

@@ -32,9 +32,11 @@ from ..codegen.llvm.cache import stores
 from ..codegen.llvm.texts import Texts
 from ..core import reliance
 from ..core.child import ChildFailure
+from ..core.code_names import is_own
+from ..core.errors import WorkbenchError
 from ..core.limits import limits
 from ..core.module import IRModule
-from ..core.node import pre_order
+from ..core.node import traced_in
 from ..core.store import Bytes, Store
 from ..core.transform import PassContext, PassInstrument
 from ..relay.ir import expr as r
@@ -60,9 +62,9 @@ Key = Mapping[str, Any]
 
 def key_of(plan: CompilePlan, module: IRModule, deciders: Sequence[PassInstrument]) -> Key | None:
     """The key of what a plan makes of a module; None where nothing is kept."""
-    watched = bool(deciders or PassContext.current().instruments)
+    watched = bool(deciders or PassContext.current().instruments) or pristine.is_watched()
     own = plan.level == "relay" and all(map(_is_own, plan.rows)) and not reliance.is_changed()
-    if watched or not own or not stores(models=True) or not _is_large(module) or pristine.is_patched():
+    if watched or not own or not stores(models=True) or not _is_kept(module) or pristine.is_patched():
         return None
     sources = pristine.sources_digest()
     if not sources:
@@ -99,12 +101,12 @@ def _is_own(row: Any) -> bool:
     return not row.tails if isinstance(row, ScheduleRow) else row.kind == "codegen"
 
 
-def _is_large(module: IRModule) -> bool:
-    if "main" not in module:
-        return False
-    nodes = (node for function in module.functions.values() for node in pre_order(function))
-    calls = (node for node in nodes if isinstance(node, r.Call))
-    return sum(1 for _, _ in zip(range(LARGE), calls, strict=False)) == LARGE
+def _is_kept(module: IRModule) -> bool:
+    """Whether a program is large enough, and made of the workbench's own nodes and operators alone."""
+    nodes = list(traced_in(module.functions.values())) if "main" in module else []
+    calls = [node for node in nodes if isinstance(node, r.Call)]
+    classes = {*map(type, nodes), *(type(call.op) for call in calls)}
+    return len(calls) >= LARGE and all(is_own(one.__module__) for one in classes)
 
 
 # --- reading and writing ------------------------------------------------------------------------------------------
@@ -117,7 +119,7 @@ def find(key: Key | None, target: Target) -> CompiledModel | None:
     for store in stores(models=True):
         memory = store.memory(key)
         if memory is not None:
-            return _restored(memory, target)
+            return _restored(memory.toreadonly(), target)
     return None
 
 
@@ -126,7 +128,11 @@ def keep(key: Key | None, model: CompiledModel) -> None:
     layers = stores(models=True)
     if key is None or not layers or layers[0].read_only or model.module.code.foreign:
         return
-    threading.Thread(target=_write, args=(layers[0], key, model, pristine.constants()), name=THREAD).start()
+    thread = threading.Thread(target=_write, args=(layers[0], key, model, pristine.constants()), name=THREAD)
+    try:
+        thread.start()
+    except RuntimeError:  # no more threads, or Python ends
+        return
 
 
 def _write(store: Store, key: Key, model: CompiledModel, constants: Mapping[str, str]) -> None:
@@ -137,7 +143,7 @@ def _write(store: Store, key: Key, model: CompiledModel, constants: Mapping[str,
         helper = helpers.ready()
         right: dict[str, str] = dict(helper.ask("constants", {"modules": list(constants)}).header["constants"])
         helpers.give_back(helper)
-    except (OSError, ChildFailure):
+    except (OSError, ChildFailure, WorkbenchError):
         return
     pristine.sources_digest.cache_clear()  # code of a file that was changed meanwhile is not what the key says
     if pristine.sources_digest() == key["sources"] and all(right[name] == one for name, one in constants.items()):

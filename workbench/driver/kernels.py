@@ -12,7 +12,6 @@ into a table: whoever calls this knows that there is nothing (`reliance.is_chang
 from __future__ import annotations
 
 import json
-import pickle
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import reduce
@@ -30,12 +29,16 @@ from ..core.module import IRModule
 from ..core.node import written_size
 from ..core.serving import Action
 from ..core.transform import PASSES, PassContext
+from ..core.wire import VALUES, CannotTell, packed, unpacked
+from ..lower.choosing import choice_again
+from ..lower.implementation import Workload
 from ..lower.kernel import Kernel
 from ..lower.provider import default_provider
 from ..relay.ir.operator import OPERATORS
 from ..runtime.module import CodeUnit
 from ..schedule.registry import PRIMITIVES
 from ..target.target import Target
+from ..tir.nodes import ForKind, IterKind
 from ..tir.tensor_intrin.registry import TENSOR_INTRINSICS
 from ..tir.transforms.pipeline import lower_alone, lower_module
 from .pristine import constants
@@ -103,7 +106,7 @@ def compile_kernels(kernels: Sequence[Kernel]) -> list[Compiled]:
         return compile_kernel(kernels[index])
 
     def there(helper: Child, taken: Sequence[int]) -> list[Compiled]:
-        sent = pickle.dumps([replace(kernels[index], constants=()) for index in taken], -1)
+        sent = json.dumps([_told(kernels[index]) for index in taken]).encode()
         answer = helper.ask("compile", settings, [sent])
         frames = iter(map(bytes, answer.frames))
         return [_received(unit, frames, kernels[0].target) for unit in answer.header["units"]]
@@ -133,7 +136,7 @@ def _compile(request: Mapping[str, Any], frames: Sequence[bytearray]) -> tuple[M
     for name, value in request["limits"].items():
         setattr(limits, name, value)
     level, required, disabled, config = request["settings"]
-    kernels: list[Kernel] = pickle.loads(frames[0])
+    kernels = [_made(told) for told in json.loads(frames[0])]
     with kernels[0].target, PassContext(level, required, disabled, config=config).applied():
         made = [compile_kernel(kernel) for kernel in kernels]
     units = [{**asdict(replace(one.code, objects=())), "objects": len(one.code.objects)} for one in made]
@@ -141,6 +144,41 @@ def _compile(request: Mapping[str, Any], frames: Sequence[bytearray]) -> tuple[M
     for code, texts in made:
         answers += [*code.objects, json.dumps([texts.emitted, texts.printed]).encode()]
     return {"units": units}, answers
+
+
+def _told(kernel: Kernel) -> dict[str, Any]:
+    """A kernel as plain data, without the contents of its constants.  Raises `CannotTell`."""
+    choice, workload = kernel.choice, kernel.workload
+    if kernel.tensors or (choice is not None and choice.by_hand):
+        raise CannotTell("what a person chose or wrote")
+    roots = [kernel.func] if workload is None else [kernel.func, workload.operator, *workload.types]
+    chosen = None if choice is None else [choice.implementation.name, dict(choice.config)]
+    return {
+        "name": kernel.name, "target": _target_text(kernel.target), "fingerprint": kernel.fingerprint,
+        "block": kernel.block, "program": packed(roots), "choice": chosen,
+    }  # fmt: skip
+
+
+def _made(told: Mapping[str, Any]) -> Kernel:
+    """The kernel that `_told` told of."""
+    roots: list[Any] = unpacked(told["program"])
+    func, operator, types = roots[0], roots[1:2], tuple(roots[2:])
+    target = Target(told["target"])
+    workload = Workload(operator[0], types, target) if operator else None
+    choice = None if workload is None or told["choice"] is None else choice_again(workload, *told["choice"])
+    return Kernel(told["name"], func, target, workload, told["fingerprint"], (), choice, told["block"])
+
+
+def _target_text(target: Target) -> str:
+    text = str(target)
+    if Target(text) != target:
+        raise CannotTell(f"a target that is more than {text}")
+    return text
+
+
+VALUES.update(
+    target=(Target, _target_text, Target), loop=(ForKind, str, ForKind), iterator=(IterKind, str, IterKind)
+)  # fmt: skip
 
 
 def _received(unit: Mapping[str, Any], frames: Iterator[bytes], target: Target) -> Compiled:

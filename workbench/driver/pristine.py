@@ -1,6 +1,7 @@
 """Whether the workbench's own modules are what its files say: users may put a function or a number in place of another.
 
     is_patched()                    # something of a user's stands in a module or a class of the workbench's
+    is_watched()                    # rewrites, origins, breakpoints are listened to, or limited, around this call
     constants()                     # by module: a digest of the constants in it and in its classes
     sources_digest()                # of the files
 
@@ -15,13 +16,14 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextvars import copy_context
 from functools import lru_cache, partial
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, Final
 
 from .. import IMPORTED_AT
-from ..core.code_names import is_own, is_users
+from ..core.code_names import is_own, is_users, is_users_file
 
 _NOT_COMPILING: Final = frozenset({"ui", "views", "teach"})
 """Folders of the workbench that no compiling code imports."""
@@ -29,6 +31,11 @@ _CONSTANT: Final = re.compile(r"(?:\w+\.)?_?[A-Z][A-Z0-9_]*(?<!IMPORTED_AT)")
 """What constants are called."""
 _PLAIN: Final = (bool, int, float, str, bytes, type(None))
 _CONTAINERS: Final = (tuple, frozenset)
+_HARMLESS: Final = frozenset(
+    f"workbench_{name}" for name in ("target", "pass_context", "progress", "progress_task", "time_limit", "reliance")
+)
+"""Context variables that a key holds, or that make no difference to what is compiled."""
+_FOLDER: Final = str(Path(__file__).resolve().parents[1])
 _STAND_INS: Final = ("unittest.mock", "mock.mock")
 """Modules of classes whose objects stand for others."""
 
@@ -44,14 +51,31 @@ def loaded() -> list[str]:
 def is_patched() -> bool:
     """Whether something of a user's stands in a module or a class of the workbench's: code that no file shows."""
     theirs: dict[Any, bool] = {}
+    places: dict[str, bool] = {}
     for name in loaded():
-        for _, value in _held(sys.modules[name], name):
+        for key, value in _held(sys.modules[name], name):
             module = _module_of(value)
             if module not in theirs:
                 theirs[module] = module in _STAND_INS or _is_users(module)
-            if theirs[module]:
+            if theirs[module] or (type(value) is FunctionType and _is_elsewhere(value, key, places)):
                 return True
     return False
+
+
+def _is_elsewhere(function: FunctionType, key: str, places: dict[str, bool]) -> bool:
+    """Whether a function's code was written in no file of the workbench's or a library's, nor made by a dataclass."""
+    place = function.__code__.co_filename
+    if place not in places:
+        places[place] = not place.startswith(_FOLDER) and is_users_file(place)
+    return places[place] and not (place == "<string>" and key.rpartition(".")[2].startswith("__"))
+
+
+def is_watched() -> bool:
+    """Whether a context around this call listens to what passes do, or changes what they may do."""
+    return any(
+        variable.name.startswith("workbench_") and variable.name not in _HARMLESS and value not in (None, "")
+        for variable, value in copy_context().items()
+    )
 
 
 def _is_users(module: Any) -> bool:

@@ -57,6 +57,12 @@ def chosen(workload: Workload) -> Choice | None:
     return next((one.choice for one in candidates(workload) if one.refusal is None), None)
 
 
+def choice_again(workload: Workload, name: str, config: Config) -> Choice:
+    """What `chosen` chose for an equal workload, by the implementation's name and its config."""
+    implementation = next(one for one in _of(workload) if one.name == name)
+    return Choice(workload, implementation, FrozenMap(config))
+
+
 def choice_by_hand(workload: Workload, name: str, config: Config) -> Choice:
     """The implementation of that name, with the cheapest config that agrees with the numbers given.
 
