@@ -19,6 +19,7 @@ import pytest
 import workbench as wb
 from tests.driver.test_kept_models import X, by_numpy, deep, written
 from workbench import relay
+from workbench.codegen.sharing import Helpers
 from workbench.core import reliance
 from workbench.core.child import Child, ChildFailure
 from workbench.core.equal import same
@@ -267,11 +268,13 @@ def test_an_interrupt_leaves_no_helper(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_helpers_that_are_being_started_count() -> None:
-    helpers.warm(1)
-    helpers.warm(1)
-    assert len(helpers._starting) == 1
-    a_helper()
-    assert helpers.waiting == 1
-    helpers.warm(1)
-    assert helpers.waiting == 1
-    assert helpers._starting == []
+    own = Helpers("workbench.driver.kernels", 30.0)
+    own.warm(1)
+    own.warm(1)
+    assert len(own._starting) == 1
+    own.give_back(own.ready())
+    assert own.waiting == 1
+    own.warm(1)
+    assert (own.waiting, own._starting) == (1, [])
+    own.close()
+    assert own.waiting == 0

@@ -9,7 +9,7 @@ Only classes known to `NODE_CLASSES`, and the kinds of values that `VALUES` list
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from .dtype import DataType
 from .flat import MapOf, Ref, flatten_all, unflatten_all
@@ -47,12 +47,12 @@ def unpacked(told: Any) -> list[Node]:
 def _told(value: Any) -> Any:
     if type(value) in _PLAIN:
         return value
-    if type(value) is Ref:
+    if isinstance(value, Ref):
         return {_KIND: "row", "value": value.row}
-    if type(value) is MapOf:
+    if isinstance(value, MapOf):
         return {_KIND: "map", "value": [[key, _told(item)] for key, item in value.items]}
     if type(value) is tuple:
-        return [_told(item) for item in value]
+        return list(map(_told, cast("tuple[Any, ...]", value)))
     for kind, (cls, tell, _) in VALUES.items():
         if type(value) is cls:
             return {_KIND: kind, "value": tell(value)}
@@ -61,10 +61,11 @@ def _told(value: Any) -> Any:
 
 def _made(told: Any) -> Any:
     if isinstance(told, list):
-        return tuple(map(_made, told))
+        return tuple(map(_made, cast("list[Any]", told)))
     if not isinstance(told, dict):
         return told
-    kind, value = told[_KIND], told["value"]
+    known = cast("dict[str, Any]", told)
+    kind, value = str(known[_KIND]), known["value"]
     if kind == "row":
         return Ref(value)
     if kind == "map":
