@@ -80,20 +80,21 @@ class Shared(Generic[R]):
         where: str,
         portion: float = 0.0,
         done: Callable[[int, R], object] = lambda index, result: None,
+        own: Sequence[int] = (),
     ) -> None:
         """Work is known by its place in `weights`; `here` does one piece, `there` has a helper do several.
 
         `portion`: which part of what is left a helper takes at once, one piece at least.  `done` is called with each
-        result as it comes, by the thread that has it.
+        result as it comes, by the thread that has it.  `own`: pieces that no helper does.
         """
         self._weights, self._here, self._there, self._helpers = weights, here, there, helpers
         self._where, self._portion, self._told = where, portion, done
         self._results: dict[int, R] = {}
         self._error: Exception | None = None
         self._stopped = False
-        self._order = sorted(range(len(weights)), key=lambda index: weights[index])
-        self._failed: list[int] = []
-        """What helpers did not do; it is for the caller's thread, whose context it needs."""
+        self._order = sorted(set(range(len(weights))).difference(own), key=lambda index: weights[index])
+        self._mine = list(own)
+        """What is for the caller's thread: also what helpers did not do, since it needs that thread's context."""
         self._open = 0
         """Pieces that helpers have taken and not done."""
         self._changed = threading.Condition()
@@ -138,7 +139,7 @@ class Shared(Generic[R]):
 
     def _given_up(self, failed: list[int], done: int = 0) -> None:
         with self._changed:
-            self._failed += failed
+            self._mine += failed
             self._open -= len(failed) + done
             self._changed.notify_all()
 
@@ -166,8 +167,8 @@ class Shared(Generic[R]):
         with self._changed:
             while True:
                 check_time(self._where)
-                if self._error is None and self._failed:
-                    return self._failed.pop()
+                if self._error is None and self._mine:
+                    return self._mine.pop()
                 if taken := self._take(0.0):
                     return taken[0]
                 if not self._open:

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..codegen.backend import backend_of
-from ..core import progress, reliance
+from ..core import reliance
 from ..core.errors import WorkbenchError
 from ..core.host import give_back_memory
 from ..core.module import IRModule
@@ -25,7 +25,7 @@ from ..runtime.model import CompiledModel
 from .actions import deciding
 from .history import Step, identities
 from .kept_models import Key, find, keep, key_of
-from .kernels import Compiled, compile_entry, compile_kernels, helper_count, helpers
+from .kernels import compile_graph, helper_count, helpers
 from .native import model_of
 from .pipeline import CODEGEN, LOWER
 from .plan import CompilePlan, default_rows
@@ -131,10 +131,8 @@ def _apart(lowered: Callable[[], Lowered | None], plan: CompilePlan) -> Compiled
         graph = lowered()
         if graph is None:
             return None
-        with target, plan.settings.context().applied(), progress.task("build", 2) as task:
-            entry = compile_entry(graph.module, "main", target)
-            task.advance()
-            code, texts = Compiled.joined([entry, *compile_kernels(graph.kernels)])
+        with target, plan.settings.context().applied():
+            code, texts = compile_graph(graph, target)
     except WorkbenchError:
         return None
     module = backend_of(target).module_of(code, target, texts.get_source)

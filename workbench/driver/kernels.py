@@ -1,7 +1,7 @@
 """Kernels of a graph from blocks to object code under their default schedules, in several processes at once.
 
     helpers.warm(1)                                         # beside what comes before: a helper starts in 0.6 s
-    made = compile_kernels(lowered.kernels)                 # a `Compiled` each, by this process and helpers
+    code, texts = compile_graph(lowered, target)            # by this process and helpers
 
 Scheduling, loop passes and emission are Python, of which one process does one thing at a time; kernels do not know of
 one another.  What comes out is what `schedule_kernels`, the pipeline and the backend make of them one by one, under the
@@ -12,7 +12,7 @@ into a table: whoever calls this knows that there is nothing (`reliance.is_chang
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import reduce
 from typing import Any, Final, NamedTuple
@@ -31,6 +31,7 @@ from ..core.serving import Action
 from ..core.transform import PASSES, PassContext
 from ..core.wire import VALUES, CannotTell, packed, unpacked
 from ..lower.choosing import choice_again
+from ..lower.entry import Lowered
 from ..lower.implementation import Workload
 from ..lower.kernel import Kernel
 from ..lower.provider import default_provider
@@ -94,26 +95,33 @@ def compile_entry(module: IRModule, name: str, target: Target) -> Compiled:
     return Compiled(made.code, made.shown)
 
 
-def compile_kernels(kernels: Sequence[Kernel]) -> list[Compiled]:
-    """Each kernel, in order.  Raises the `WorkbenchError` of one that fails."""
+def compile_graph(lowered: Lowered, target: Target) -> Compiled:
+    """The entry of a lowered graph and its kernels, under the current PassContext."""
+    return Compiled.joined(compile_kernels(lowered.kernels, lambda: compile_entry(lowered.module, "main", target)))
+
+
+def compile_kernels(kernels: Sequence[Kernel], before: Callable[[], Compiled] | None = None) -> list[Compiled]:
+    """Each kernel, in order, behind what `before` makes beside them.  Raises the `WorkbenchError` of one that fails."""
     context = PassContext.current()
     settings = {
         "settings": [context.opt_level, context.required_pass, context.disabled_pass, dict(context.config)],
         "limits": asdict(limits),
     }
+    first = [] if before is None else [before]
 
     def here(index: int) -> Compiled:
-        return compile_kernel(kernels[index])
+        return first[index]() if index < len(first) else compile_kernel(kernels[index - len(first)])
 
     def there(helper: Child, taken: Sequence[int]) -> list[Compiled]:
-        sent = json.dumps([_told(kernels[index]) for index in taken]).encode()
+        sent = json.dumps([_told(kernels[index - len(first)]) for index in taken]).encode()
         answer = helper.ask("compile", settings, [sent])
         frames = iter(map(bytes, answer.frames))
         return [_received(unit, frames, kernels[0].target) for unit in answer.header["units"]]
 
-    sizes = [written_size(kernel.func.body) for kernel in kernels]
-    with progress.task("kernels", len(kernels)) as task:
-        shared = Shared(sizes, here, there, helpers, "kernels", PORTION, lambda *result: task.advance())
+    sizes = [0] * len(first) + [written_size(kernel.func.body) for kernel in kernels]
+    with progress.task("kernels", len(sizes)) as task:
+        own = range(len(first))
+        shared = Shared(sizes, here, there, helpers, "kernels", PORTION, lambda *result: task.advance(), own)
         return shared.run(min(helper_count(), len(kernels) // 2))
 
 
