@@ -5,7 +5,7 @@ node is known by names: each node and each value between nodes is named by its n
 that onnxruntime makes are made of those.  A node that no name tells of went into its readers.
 
     child.ask("open", {"threads": 1, "names": ["x"], "arrays": [["float32", [1, 3]]]}, [x, model])
-    child.ask("run", {"profiled": False}).header["seconds"]
+    child.ask("run", {"profiled": False, "count": 20}).header["seconds"]      # of each, one after another
     child.ask("nodes").header["calls"]        # [{"name", "operator", "nodes": [3, 4], "seconds": [...]}]
 """
 
@@ -42,7 +42,7 @@ def actions() -> dict[str, Action]:
         return {"nodes": state["runs"].nodes, "version": state["runs"].version}, []
 
     def run(header: Mapping[str, Any], frames: Sequence[bytearray]) -> tuple[Mapping[str, Any], Sequence[Any]]:
-        return {"seconds": state["runs"].run(bool(header["profiled"]))}, []
+        return {"seconds": [state["runs"].run(bool(header["profiled"])) for _ in range(header.get("count", 1))]}, []
 
     def nodes(header: Mapping[str, Any], frames: Sequence[bytearray]) -> tuple[Mapping[str, Any], Sequence[Any]]:
         return {"calls": state["runs"].calls()}, []
