@@ -131,11 +131,13 @@ def against(
     target: TargetOption = None,
     threads: ThreadsOption = 0,
 ) -> None:
-    """Say which nodes of MODEL lose how much against onnxruntime, on random inputs: the largest loss first."""
+    """Say which nodes of MODEL lose how much against onnxruntime, on random inputs: the largest difference first."""
     from .open import open_session
 
     _refuse_library(model)
-    session = open_session(str(model), shape=_shapes(shape or []) or None, target=target)
+    session = _with_shapes(
+        _shapes(shape or []), lambda given: open_session(str(model), shape=given or None, target=target)
+    )
     typer.echo(str(session.against(random_inputs(session.build().inputs), threads)))
 
 
