@@ -311,20 +311,7 @@ def _rounds(ours: _Runs, theirs: _Runs, patience: float) -> tuple[list[Any], lis
 
 def _peer_cost(child: Child, threads: int) -> float:
     """Seconds of a call of the peer that does nothing worth the name, by its own profile."""
-    header, data = _opening(smallest_model(), {"x": np.zeros(1, "float32")}, threads)
-    _asked(child, "open", header, data)
-    _peer_runs(child, True, _EMPTY_RUNS)
-    return min((min(one["seconds"][1:]) for one in _asked(child, "nodes")["calls"]), default=0.0)
-
-
-def smallest_model() -> bytes:
-    """An ONNX model that changes the sign of one number."""
-    from onnx import TensorProto, helper
-
-    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [1]) for name in "xy")
-    graph = helper.make_graph([helper.make_node("Neg", ["x"], ["y"])], "smallest", [x], [y])
-    opset = [helper.make_opsetid("", 17)]
-    return helper.make_model(graph, opset_imports=opset, ir_version=8).SerializeToString()
+    return min(_asked(child, "empty", {"threads": threads, "count": _EMPTY_RUNS})["seconds"])
 
 
 def floors_of(cost: float, peer_cost: float) -> tuple[float, float]:
