@@ -177,6 +177,13 @@ def against_bundle(found: Any) -> dict[str, str]:
     return made(found)
 
 
+def profile_bundle(found: Any) -> dict[str, str]:
+    """The calls of a run as a mime bundle."""
+    from .views.run_profile import profile_bundle as made
+
+    return made(found)
+
+
 def teach_commands() -> Any:
     """`workbench teach ...` for the command line."""
     from .teach.commands import app

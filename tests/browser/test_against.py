@@ -23,6 +23,15 @@ def planted(name: str) -> Against:
     return Against(rows, 2e-3, 1e-3, 1, 3, "onnxruntime 1.2.3", (), (), 0.0, 0.0)
 
 
+def long() -> Against:
+    """Of many groups, one of which is too short to tell."""
+    times = [(1e-3 + number * 1e-4, 1e-3) for number in range(1, 20)] + [(1e-7, 1e-6)]
+    ours = [OwnCall("fused_conv2d", frozenset((number,)), one) for number, (one, _) in enumerate(times)]
+    theirs = [PeerCall("Conv", frozenset((number,)), one) for number, (_, one) in enumerate(times)]
+    rows, *_ = grouped(ours, theirs, [f"Conv#{number}" for number in range(20)], (1e-6, 1e-5))
+    return Against(rows, 4e-2, 2e-2, 1, 3, "onnxruntime 1.2.3", (), (), 0.0, 0.0)
+
+
 def opened(harness: Harness) -> Any:
     harness.show(Workbench(small_session()))
     harness.page.get_by_role("button", name="Run", exact=True).click()
@@ -45,6 +54,29 @@ def test_the_table_is_drawn_as_text_beside_the_profile(harness: Harness, monkeyp
     pane.get_by_role("button", name="Run it").click()
     expect(pane.get_by_role("listbox", name="Kernel calls")).to_be_visible(timeout=20_000)
     expect(table).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [1500, 1000])
+def test_the_table_and_the_calls_have_the_room_there_is(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    """The table had 45 % of the pane above the calls, four rows of it."""
+    harness.page.set_viewport_size({"width": width, "height": 1000})
+    monkeypatch.setattr(Session, "against", lambda self, inputs: long())
+    pane = opened(harness)
+    pane.get_by_role("button", name="Against onnxruntime").click()
+    table = pane.get_by_role("region", name="Against onnxruntime")
+    expect(table.get_by_role("row")).to_have_count(21)
+    expect(table).to_contain_text("too short to tell: 1 group")
+    pane.get_by_role("button", name="Run it").click()
+    calls = pane.get_by_role("listbox", name="Kernel calls")
+    expect(calls).to_be_visible(timeout=20_000)
+    expect(pane.get_by_role("status")).to_contain_text("that an empty call takes; a whole run:")
+    strip, one, other = (part.bounding_box() for part in (pane, table, calls))
+    assert one["x"] + one["width"] <= other["x"], f"they stand beside each other: {one}, {other}"
+    for name, box in (("table", one), ("calls", other)):
+        assert box["height"] >= 0.75 * strip["height"], f"the {name} has {box} of {strip}"
+    assert one["height"] >= 200, f"ten rows of the table at least: {one}"
 
 
 def test_without_the_peer_it_is_said_how_to_get_it(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:

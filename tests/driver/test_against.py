@@ -22,9 +22,11 @@ from workbench.core.child import Answer, ChildFailure
 from workbench.core.errors import WorkbenchError
 from workbench.driver import against as module
 from workbench.driver import commands
-from workbench.driver.against import Against, OwnCall, PeerCall, grouped, own_nodes, without_cost
+from workbench.driver.against import Against, OwnCall, PeerCall, floors_of, grouped, own_nodes
 from workbench.driver.session import Session
 from workbench.frontend.onnx import peer_service
+from workbench.frontend.onnx.peer_service import smallest_model
+from workbench.runtime.executor import DebugExecutor
 from workbench.runtime.threads import num_threads
 from workbench.views.against import against_html
 
@@ -44,6 +46,21 @@ def compared(ours: list[OwnCall], peers: list[PeerCall]) -> Against:
     return Against(rows, 4e-3, 2e-3, 1, 3, "onnxruntime 1.2.3", own_alone, peer_alone, 0.0, 0.0)
 
 
+MICRO = 1e-6
+FLOORS = floors_of(0.5 * MICRO, 2 * MICRO)
+
+
+def timed(*pairs: tuple[float, float], whole: tuple[float, float] = (0.0, 0.0), threads: int = 1) -> Against:
+    """A group for each pair of microseconds, ours and theirs, on clocks as they are; `whole` runs, else all calls."""
+    ours = [own(f"k{number}", number, seconds=pair[0] * MICRO) for number, pair in enumerate(pairs)]
+    peers = [theirs(f"P{number}", number, seconds=pair[1] * MICRO) for number, pair in enumerate(pairs)]
+    rows, *_ = grouped(ours, peers, [f"Conv#{number}" for number in range(len(pairs))], FLOORS)
+    run = [one or sum(side) for one, side in zip(whole, zip(*pairs, strict=True), strict=True)]
+    return Against(
+        rows, run[0] * MICRO, run[1] * MICRO, threads, 9, "onnxruntime 1.2.3", (), (), 0.5 * MICRO, 2 * MICRO
+    )
+
+
 # --- groups -------------------------------------------------------------------------------------------------------
 
 
@@ -57,14 +74,14 @@ def test_calls_that_share_nodes_are_one_group_however_indirectly() -> None:
     assert (found.rows[1].ours, found.rows[1].theirs) == (2e-3, 2e-3)
 
 
-def test_the_largest_loss_is_first_and_shares_are_of_all_differences() -> None:
+def test_the_largest_difference_is_first_and_shares_are_of_all_differences() -> None:
     found = compared(
         [own("even", 0), own("slow", 1, seconds=4e-3), own("fast", 2, seconds=1e-3)],
         [theirs("A", 0), theirs("B", 1, seconds=1e-3), theirs("C", 2, seconds=2e-3)],
     )
-    assert [row.kernels for row in found.rows] == [("slow",), ("even",), ("fast",)]
-    assert [round(found.share(row), 3) for row in found.rows] == [0.75, 0.0, -0.25]
-    assert [row.ratio for row in found.rows] == [4.0, 1.0, 0.5]
+    assert [row.kernels for row in found.rows] == [("slow",), ("fast",), ("even",)]
+    assert [round(found.share(row), 3) for row in found.rows] == [0.75, -0.25, 0.0]
+    assert [row.ratio for row in found.rows] == [4.0, 0.5, 1.0]
 
 
 def test_what_one_side_alone_does_has_no_ratio_and_what_is_not_mapped_is_told() -> None:
@@ -74,16 +91,44 @@ def test_what_one_side_alone_does_has_no_ratio_and_what_is_not_mapped_is_told() 
     assert [call.name for call in found.peer_alone] == ["Reorder"]
     assert (found.kernels, found.peer_kernels) == (2e-3, 3e-3)
     text = str(found)
-    assert "no nodes of the file are known for 1 call of ours, 1.000 ms: copied" in text, text
-    assert "no nodes of the file are known for 1 call of onnxruntime 1.2.3, 1.000 ms: Reorder" in text, text
+    assert "no nodes of the file are known for 1 call of ours, 1.00 ms: copied" in text, text
+    assert "no nodes of the file are known for 1 call of onnxruntime 1.2.3, 1.00 ms: Reorder" in text, text
 
 
-def test_each_call_is_told_without_what_taking_its_time_costs() -> None:
-    calls, cost = without_cost([[5.0, 9.0], [3.0, 4.0], [0.6, 0.7]], [6.5, 8.0])
-    assert cost == pytest.approx((8.6 - 6.5) / 3)
-    assert calls == pytest.approx([5 - cost, 3 - cost, 0.06]), "no call is told for nothing"
-    assert without_cost([[1.0]], [2.0]) == ([1.0], 0.0)
-    assert without_cost([], [2.0]) == ([], 0.0)
+def test_a_group_near_what_the_clocks_can_tell_has_no_ratio_and_is_counted_at_the_end() -> None:
+    found = timed((3.0, 0.0), (100.0, 50.0), (0.1, 4.0), (1.0, 11.0), (30.0, 40.0))
+    assert [(row.kernels[0], row.ratio, row.short) for row in found.rows[:2]] == [
+        ("k1", 2.0, False), ("k4", pytest.approx(0.75), False),
+    ]  # fmt: skip
+    assert all(row.short and row.ratio is None for row in found.rows[2:]) and len(found.rows) == 5
+    assert [round(found.share(row), 3) for row in found.rows[:2]] == [0.833, -0.167], "of what can be told alone"
+    text = str(found)
+    assert "too short to tell: 3 groups" in text and "k0" not in text and "k3" not in text, text
+    assert "too short to tell: calls below 1.50 µs of ours or 12.0 µs of theirs" in text, text
+
+
+def test_a_large_difference_is_no_short_one_though_one_side_takes_next_to_nothing() -> None:
+    (row,) = timed((500.0, 1.0)).rows
+    assert row.ratio is None and not row.short
+    assert "500 µs" in str(timed((500.0, 1.0)))
+
+
+def test_many_short_calls_of_one_group_are_as_unsure_as_one() -> None:
+    calls = [own("k", 0, seconds=MICRO)] * 5
+    (row,), *_ = grouped(calls, [theirs("P", 0, seconds=50 * MICRO)], LABELS, FLOORS)
+    assert row.ratio is None, "5 µs of calls of 1 µs each are no better known than each"
+
+
+def test_calls_and_whole_runs_that_disagree_are_told_with_the_reasons() -> None:
+    pair = (100.0, 80.0)
+    assert "disagree" not in str(timed(pair, whole=(90.0, 88.0)))
+    for whole in ((70.0, 80.0), (100.0, 110.0), (115.0, 70.0)):
+        text = str(timed(pair, whole=whole))
+        assert "calls and whole runs disagree" in text, f"{whole}: {text}"
+        assert "To time each call takes time itself" in text and "waited for" not in text, text
+    text = str(timed(pair, whole=(200.0, 80.0), threads=2))
+    assert "calls are 50 % of a run of ours, 100 % of one of onnxruntime 1.2.3's" in text, text
+    assert "the 2 threads of a call are waited for before the next" in text, text
 
 
 # --- told ---------------------------------------------------------------------------------------------------------
@@ -96,6 +141,21 @@ def test_the_table(golden) -> None:
     )
     golden(str(found))
     golden(found._repr_mimebundle_()["text/html"], suffix=".html")
+
+
+def test_the_largest_differences_of_either_sign_are_shown_and_the_others_are_one_row_before_the_totals() -> None:
+    losses = [(101.0 + number / 100, 100.0) for number in range(40)]
+    lines = str(timed(*losses, (300.0, 600.0), (900.0, 500.0))).splitlines()
+    assert "k41" in lines[1] and "k40" in lines[2] and lines[2].endswith("%"), "\n".join(lines)
+    rest = next(number for number, line in enumerate(lines) if "12 groups more" in line)
+    assert rest == 31 and lines[rest + 1].startswith("a whole run"), "\n".join(lines)
+    assert lines[rest].split()[-7:-3] == ["1.21", "ms", "1.20", "ms"], lines[rest]
+    assert sum("of the differences:" in line for line in lines) == 1, "the column is explained"
+
+
+def test_times_have_digits_whatever_their_size() -> None:
+    text = str(timed((7.25, 23.0), (1234.0, 2_500_000.0)))
+    assert all(word in text for word in ("7.25 µs", "23.0 µs", "1.23 ms", "2.50 s")), text
 
 
 def test_the_html_is_well_formed_and_bounded_whatever_nodes_are_called() -> None:
@@ -144,7 +204,9 @@ class Peer:
             {"name": f"n{number}", "operator": kind, "nodes": [number], "seconds": [9.0, 1e-3]}
             for number, (kind, _) in enumerate(nodes)
         ]
-        answers = {"open": {"nodes": nodes, "version": "1.2.3"}, "run": {"seconds": 0.01}, "nodes": {"calls": calls}}
+        times = [0.01] * Peer.asked[-1][1].get("count", 1)
+        answers = {"open": {"nodes": nodes, "version": "1.2.3"}, "run": {"seconds": times}, "nodes": {"calls": calls},
+                   "empty": {"seconds": [3e-6, 2e-6]}}  # fmt: skip
         return Answer(answers[do], [])
 
 
@@ -165,12 +227,25 @@ def test_both_sides_run_on_the_same_threads_and_ours_has_its_own_again(planted: 
     assert planted.asked[0][1]["threads"] == before
 
 
-def test_runs_alternate_and_the_first_of_each_is_not_counted(planted: type[Peer]) -> None:
+def test_whole_runs_are_many_in_a_row_before_any_is_profiled(planted: type[Peer]) -> None:
     found = small_session().against(small_inputs(), model=small_model())
-    runs = [one["profiled"] for do, one in planted.asked if do == "run"]
-    assert runs == [False, True] * (found.rounds + 1) and found.rounds >= 3
-    assert [do for do, _ in planted.asked if do != "run"] == ["open", "nodes"]
+    asked = [(one["profiled"], one["count"]) for do, one in planted.asked if do == "run"]
+    rounds = [count for profiled, count in asked if not profiled][1:]
+    assert [profiled for profiled, _ in asked] == sorted(profiled for profiled, _ in asked), asked
+    assert len(rounds) >= 3 and sum(rounds) == found.rounds
+    assert max(rounds) > 5, f"a small model runs many times in a row: {rounds}"
+    assert [do for do, _ in planted.asked if do != "run"] == ["open", "nodes", "empty"]
     assert found.theirs == 0.01 and found.rows[0].theirs < 1.0, "the first run of a call is left out"
+
+
+def test_each_call_is_told_without_an_empty_one_on_both_sides(
+    planted: type[Peer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DebugExecutor, "empty_seconds", [0.5e-6])
+    found = small_session().against(small_inputs(), model=small_model())
+    assert (found.cost, found.peer_cost) == (0.5e-6, 2e-6)
+    calls = sum(len(row.peers) for row in found.rows) + len(found.peer_alone)
+    assert found.peer_kernels == pytest.approx(calls * (1e-3 - 2e-6))
 
 
 def test_our_kernels_are_known_by_the_nodes_of_the_file() -> None:
@@ -332,10 +407,20 @@ def test_every_node_of_the_network_is_in_one_group(name: str, tmp_path: Path) ->
     nodes = [node for row in found.rows for node in row.nodes]
     assert len(nodes) == len(set(nodes)), f"groups are apart: {found}"
     assert {label.partition("#")[0] for label in nodes} >= {"Conv", "Gemm"}, found
-    assert found.peer_alone == () and all(row.ours > 0 or row.theirs > 0 for row in found.rows), found
-    of_both = {label.partition("#")[0] for row in found.rows if row.ratio for label in row.nodes}
+    assert found.peer_alone == () and all(row.kernels or row.peers for row in found.rows), found
+    of_both = {label.partition("#")[0] for row in found.rows if row.kernels and row.peers for label in row.nodes}
     assert of_both >= {"Conv", "Gemm"}, found
     assert found.peer.startswith("onnxruntime ") and found.ours > 0 and found.theirs > 0
+
+
+def test_the_peer_runs_many_times_for_one_question_and_an_empty_call_of_it_is_short(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    with module.Child(module._SERVICE, seconds=60) as child:
+        module._asked(child, "open", *module._opening(smallest_model(), {"x": np.ones(1, "float32")}, 1, str(tmp_path)))
+        assert 0 <= module._peer_cost(child, 1, str(tmp_path)) < 1e-3
+        assert len(module._peer_runs(child, False, 7)) == 7 and len(module._peer_runs(child, True, 4)) == 4
+        (call,) = module._asked(child, "nodes")["calls"]
+        assert call["operator"] == "Neg" and len(call["seconds"]) == 4, call
 
 
 def test_what_onnxruntime_refuses_is_told_in_its_words(tmp_path: Path) -> None:

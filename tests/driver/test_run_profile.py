@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from tests.driver.programs import small_session
 from tests.schedule.programs import plain_matmul
 from workbench.core.errors import WorkbenchError
 from workbench.driver.given_inputs import drawn_inputs
+from workbench.driver.run_profile import CallTime, RunProfile
+from workbench.runtime import executor as executor_module
 from workbench.runtime.executor import DebugExecutor
 
 
@@ -26,6 +29,54 @@ def test_each_call_of_the_entry_has_its_time_and_its_classes() -> None:
     assert all(call.seconds > 0 and call.classes for call in found.calls) and 1 <= found.runs <= 10
     assert found.seconds == sum(call.seconds for call in found.calls)
     assert found.calls[-1].gives.startswith("float32[")
+
+
+def profiled(*calls: tuple[str, float, int, int]) -> RunProfile:
+    """Of (kernel, microseconds, operations, bytes)."""
+    rows = [
+        CallTime(number, kernel, "", spent * 1e-6, "float32[1]", (), operations, moved)
+        for number, (kernel, spent, operations, moved) in enumerate(calls)
+    ]
+    return RunProfile(tuple(rows), 10, 4.4e-3, 0.4e-6)
+
+
+def test_a_profile_prints_as_a_table_of_kernels_the_hottest_first(golden: Any) -> None:
+    cold = [("cold", spent, 0, 10_000) for spent in (5.0, 7.0)]
+    found = profiled(cold[0], ("hot", 500.0, 10**7, 10**6), cold[1], ("<b>", 1.0, 0, 0))
+    golden(str(found))
+    assert repr(found) == str(found) == found._repr_mimebundle_()["text/plain"]
+    html = found._repr_mimebundle_()["text/html"]
+    ElementTree.fromstring(html)
+    assert "<b>" not in html and "<th" in html
+
+
+def test_a_long_profile_counts_its_tail() -> None:
+    lines = str(profiled(*((f"kernel_{number}", 100.0 - number, 0, 0) for number in range(90)))).splitlines()
+    assert len(lines) == 1 + 20 + 1 + 3 and lines[1].startswith("kernel_0 "), lines
+    assert lines[21].startswith("… 70 kernels more") and " 70 " in lines[21][20:], lines[21]
+    assert lines[22].startswith("90 kernel calls, 4.99 ms together"), lines[22]
+
+
+def test_work_and_bytes_of_the_calls_are_known() -> None:
+    session = small_session()
+    found = session.profile(drawn_inputs(session.history.step(session.actions, 0).stage.module))
+    assert any(call.operations for call in found.calls) and all(call.moved > 0 for call in found.calls)
+    assert found.whole > 0 and found.empty > 0
+
+
+def test_a_call_is_told_without_what_an_empty_one_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock to which every kernel takes 1000 ns, and an empty call 10."""
+    session = small_session()
+
+    def called(function: Any, arguments: Any) -> int:
+        function(*arguments)
+        return 10 if function.name == "nothing" else 1000
+
+    monkeypatch.setattr(executor_module, "_nanoseconds", called)
+    found = session.profile(drawn_inputs(session.history.step(session.actions, 0).stage.module))
+    assert {call.seconds for call in found.calls} == {990e-9} and found.empty == 10e-9
+    report = DebugExecutor(session.build()).profile()
+    assert {row.seconds for row in report} == {990e-9}, "one function times calls"
 
 
 def passed_on(*outputs: str) -> Any:

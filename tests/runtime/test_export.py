@@ -247,6 +247,36 @@ def test_a_processor_without_the_features_is_refused_inside_the_library(tmp_path
             assert f"E-LOAD-CPU f was compiled for another processor; found no {name}" in answer and "0.0" in answer
 
 
+IN_TURN = """
+import sys
+import numpy as np
+import tvm_ffi
+functions = [tvm_ffi.load_module(path)["f"] for path in sys.argv[1:]]
+a, b = np.ones(64, np.float32), np.zeros(64, np.float32)
+for function in functions * 3:
+    try:
+        print(function(a, b) or "runs")
+    except RuntimeError as error:
+        print("E-LOAD-CPU" if "E-LOAD-CPU" in str(error) else error)
+"""
+
+
+def test_kernels_that_need_other_features_are_each_looked_at_for_their_own(tmp_path: Path) -> None:
+    """What one was found to need stands for no other, in whatever order they are called."""
+    path = tmp_path / "f.so"
+    build(ADD_ONE, "llvm -mcpu=x86-64 -mattr=+avx512fp16,+avx512vbmi,+gfni,+avx").export_library(str(path))
+    data, needed = path.read_bytes(), b"avx512vbmi,avx512fp16,gfni,avx\0"
+    lists = (b"avx", b"avx512fp16", b"avx2")
+    paths = [tmp_path / f"{number}.so" for number in range(len(lists))]
+    for one, features in zip(paths, lists, strict=True):
+        one.write_bytes(data.replace(needed, features.ljust(len(needed), b"\0")))
+    done = subprocess.run(
+        [sys.executable, "-c", IN_TURN, *map(str, paths)], capture_output=True, text=True, timeout=30, check=True
+    )
+    here = artifact.host_features()
+    assert done.stdout.split() == ["runs" if name.decode() in here else "E-LOAD-CPU" for name in lists] * 3
+
+
 def test_a_disk_without_room_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")

@@ -1,12 +1,13 @@
 """Where the time went against onnxruntime: the same model, inputs and threads, group of nodes by group of nodes.
 
     found = session.against({"x": photo})
-    print(found)                             # the group that loses most first
+    print(found)                             # the largest difference first
     found.rows[0].ours / found.rows[0].theirs
 
-The peer runs in a process of its own; runs alternate.  What it writes (its graph with all weights, a profile) is in a
-folder of ours that goes with the comparison, however that ends.  Both sides merge nodes of the file into
-kernels, each in its own way: what shares a node is compared as one group (the connected components of calls and nodes).
+The peer runs in a process of its own; both run in turn, many runs in a row.  What it writes (its graph with all
+weights, a profile) is in a folder of ours that goes with the comparison, however that ends.  Both sides merge nodes of
+the file into kernels, each in its own way: what shares a node is compared as one group (the connected components of
+calls and nodes).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,7 +33,7 @@ from ..core.origin import ImportedFrom
 from ..runtime.executor import DebugExecutor
 from ..runtime.threads import num_threads, set_num_threads
 from .plan import ONNX_MODEL
-from .run_profile import require_calls
+from .run_profile import require_calls, whole_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,8 +42,16 @@ if TYPE_CHECKING:
 
 _ROUNDS: Final = 15
 _FEWEST: Final = 3
-_PATIENCE: Final = 5.0
-"""Seconds after which no further round is begun, once there were a few."""
+_PATIENCE: Final = 2.5
+"""Seconds of whole runs, and of runs call by call, after which no further round is begun, once there were a few."""
+_ROW_SECONDS: Final = 0.05
+_MOST_IN_A_ROW: Final = 50
+_STEP, _PEER_STEP = 1e-7, 1e-6
+"""Seconds that the clocks which time calls can tell apart: onnxruntime's profile is in whole microseconds."""
+_CLEAR_STEPS: Final = 10
+_APART: Final = 1.25
+"""By how much calls and whole runs may differ without a word."""
+_EMPTY_RUNS: Final = 30
 _ANSWER_SECONDS: Final = 300.0
 """The most that the peer may take for one answer; preparing a large model is one."""
 _SERVICE: Final = "workbench.frontend.onnx.peer_service"
@@ -78,6 +88,9 @@ class AgainstRow:
     peers: tuple[str, ...]
     ours: float
     theirs: float
+    floor: float = 0.0
+    """A time of ours below it cannot be told from the clock's steps and an empty call."""
+    peer_floor: float = 0.0
 
     @property
     def difference(self) -> float:
@@ -86,17 +99,22 @@ class AgainstRow:
 
     @property
     def ratio(self) -> float | None:
-        """Ours by theirs; None where one side has nothing of its own for these nodes."""
-        return self.ours / self.theirs if self.ours and self.theirs else None
+        """Ours by theirs; None where one side has nothing of its own for these nodes, or too little to be told."""
+        clear = self.ours > self.floor and self.theirs > self.peer_floor
+        return self.ours / self.theirs if clear else None
+
+    @property
+    def short(self) -> bool:
+        """Whether it is too short to tell which side is faster."""
+        return self.ratio is None and abs(self.difference) <= self.floor + self.peer_floor
 
 
 @dataclass(frozen=True)
 class Against:
-    """The groups, that which loses most first.  Of `rounds` rounds a call is told by its least time (another program
-    that comes in between meets some call in every round), a whole run by its median.
+    """The groups, that with the largest difference of either sign first, those too short to tell last.
 
-    To take the time of a call takes time itself: where calls together exceed a whole run, each is told without its part
-    of that (`cost`, `peer_cost`).
+    A call is told by its least time (another program that comes in between meets some call in every round), without
+    what a call takes that does nothing; a whole run by the median of `rounds`.
     """
 
     rows: tuple[AgainstRow, ...]
@@ -111,7 +129,7 @@ class Against:
     """Our calls that no node of the file is known for."""
     peer_alone: tuple[PeerCall, ...]
     cost: float
-    """Seconds that each of our calls is told shorter than it was timed."""
+    """Seconds of an empty call of ours: each is told so much shorter than it was timed."""
     peer_cost: float
 
     @property
@@ -125,7 +143,23 @@ class Against:
 
     def share(self, row: AgainstRow) -> float:
         """The part of all differences between groups that is this one; below zero where ours is faster."""
-        return row.difference / (sum(abs(other.difference) for other in self.rows) or 1.0)
+        return row.difference / (sum(abs(other.difference) for other in self.rows if not other.short) or 1.0)
+
+    @property
+    def floors(self) -> tuple[float, float]:
+        """From how many seconds on one call of each side is told."""
+        return floors_of(self.cost, self.peer_cost)
+
+    @property
+    def parts(self) -> tuple[float, float]:
+        """What all calls of ours take as a part of a whole run, and the same of the peer's."""
+        return self.kernels / self.ours, self.peer_kernels / self.theirs
+
+    @property
+    def apart(self) -> bool:
+        """Whether calls and whole runs, or the ratios of both, differ by more than a quarter."""
+        ours, theirs = self.parts
+        return any(part * _APART < 1 or part > _APART for part in (ours, theirs, ours / theirs if theirs else 1.0))
 
     def to_json(self) -> dict[str, Any]:
         """As plain data: times in seconds, and of each group its ratio and its share of the differences."""
@@ -172,16 +206,18 @@ def against(
         opened = _asked(child, "open", *_opening(source, arrays, count, folder))
         labels = [label_of(number, kind, name) for number, (kind, name) in enumerate(opened["nodes"])]
         own = own_nodes(session, [kind for kind, _ in opened["nodes"]])
-        times = _in_turn(session, arrays, lambda which: _asked(child, "run", {"profiled": which})["seconds"], patience)
+        times = _in_turn(session, arrays, partial(_peer_runs, child), patience)
         told = _asked(child, "nodes")["calls"]
-    mine, cost = without_cost(times.kernels, times.ours)
-    spent, peer_cost = without_cost([one["seconds"][1:] for one in told], times.theirs)
-    ours = [OwnCall(site.kernel, nodes, taken) for site, nodes, taken in zip(sites, own, mine, strict=True)]
-    theirs = [PeerCall(one["operator"], frozenset(one["nodes"]), taken) for one, taken in zip(told, spent, strict=True)]
-    groups, own_alone, peer_alone = grouped(ours, theirs, labels)
+        peer_cost = _peer_cost(child, count, folder)
+    ours = [OwnCall(site.kernel, nodes, taken) for site, nodes, taken in zip(sites, own, times.kernels, strict=True)]
+    theirs = [
+        PeerCall(one["operator"], frozenset(one["nodes"]), max(0.0, min(one["seconds"][1:]) - peer_cost))
+        for one in told
+    ]
+    groups, own_alone, peer_alone = grouped(ours, theirs, labels, floors=floors_of(times.cost, peer_cost))
     return Against(
         groups, median(times.ours), median(times.theirs), count, len(times.ours), f"onnxruntime {opened['version']}",
-        own_alone, peer_alone, cost, peer_cost,
+        own_alone, peer_alone, times.cost, peer_cost,
     )  # fmt: skip
 
 
@@ -239,42 +275,66 @@ def _asked(
         ) from None
 
 
+def _peer_runs(child: Child, profiled: bool, count: int) -> Sequence[float]:
+    """Seconds of so many runs of the peer, one after another."""
+    return _asked(child, "run", {"profiled": profiled, "count": count})["seconds"]
+
+
 @dataclass(frozen=True)
 class _Times:
-    """Seconds of every round: of whole runs, and of our kernel calls by their place in a run."""
+    """Seconds of whole runs, of each of our kernel calls the least, and of an empty call."""
 
     ours: Sequence[float]
     theirs: Sequence[float]
-    kernels: Sequence[Sequence[float]]
+    kernels: Sequence[float]
+    cost: float
 
 
-def _in_turn(session: Session, inputs: Mapping[str, Any], peer: Callable[[bool], float], patience: float) -> _Times:
-    """Whole runs and runs kernel by kernel (`peer(True)`), of both in turn, after one of each that is not counted."""
+_Runs = Callable[[int], Sequence[Any]]
+"""So many runs, one after another: what each took."""
+
+
+def _in_turn(
+    session: Session, inputs: Mapping[str, Any], peer: Callable[[bool, int], Sequence[float]], patience: float
+) -> _Times:
+    """Whole runs of both in turn; then runs call by call (`peer(True, count)`), the first of which does not count."""
     built = session.build()
     executor = DebugExecutor(built)
-
-    def one() -> tuple[float, float, list[float]]:
-        begin = time.perf_counter()
-        built.run(inputs)
-        ours = time.perf_counter() - begin
-        theirs = peer(False)
-        executor.run(**inputs)
-        peer(True)
-        return ours, theirs, executor.seconds
-
-    one()
-    begin, found = time.perf_counter(), [one()]
-    while len(found) < _ROUNDS and (len(found) < _FEWEST or time.perf_counter() - begin < patience):
-        found.append(one())
-    ours, theirs, kernels = zip(*found, strict=True)
-    return _Times(ours, theirs, [*zip(*kernels, strict=True)])
+    executor.set_input(**inputs)
+    whole, theirs = _rounds(lambda count: whole_runs(lambda: built.run(inputs), count), partial(peer, False), patience)
+    calls, _ = _rounds(lambda count: [_by_call(executor) for _ in range(count)], partial(peer, True), patience)
+    return _Times(whole, theirs, [min(one) for one in zip(*calls, strict=True)], median(executor.empty_seconds))
 
 
-def without_cost(calls: Sequence[Sequence[float]], runs: Sequence[float]) -> tuple[list[float], float]:
-    """(the least time of each call without what it costs to time it, that cost): what they exceed a run by, shared."""
-    least = [min(one) for one in calls]
-    cost = max(0.0, (sum(least) - min(runs)) / max(1, len(calls)))
-    return [max(one - cost, one / 10) for one in least], cost
+def _by_call(executor: DebugExecutor) -> Sequence[float]:
+    executor.run()
+    return executor.seconds
+
+
+def _rounds(ours: _Runs, theirs: _Runs, patience: float) -> tuple[list[Any], list[Any]]:
+    """As many runs of both, in turn, many in a row: what runs after another program finds its data elsewhere."""
+    begin = time.perf_counter()
+    ours(1)
+    theirs(1)
+    taken = time.perf_counter() - begin
+    count = min(_MOST_IN_A_ROW, max(1, int(_ROW_SECONDS / taken)))
+    begin, mine, others = time.perf_counter(), list[Any](), list[Any]()
+    for number in range(_ROUNDS):
+        if number >= _FEWEST and time.perf_counter() - begin >= patience:
+            break
+        mine += ours(count)
+        others += theirs(count)
+    return mine, others
+
+
+def _peer_cost(child: Child, threads: int, folder: str) -> float:
+    """Seconds of a call of the peer that does nothing worth the name, by its own profile."""
+    return min(_asked(child, "empty", {"threads": threads, "folder": folder, "count": _EMPTY_RUNS})["seconds"])
+
+
+def floors_of(cost: float, peer_cost: float) -> tuple[float, float]:
+    """Seconds from which on a call of ours, and one of the peer's, is told from the clock's steps and an empty call."""
+    return _CLEAR_STEPS * _STEP + cost, _CLEAR_STEPS * _PEER_STEP + peer_cost
 
 
 # --- what belongs together ----------------------------------------------------------------------------------------
@@ -317,9 +377,12 @@ def _number(label: str, kinds: Sequence[str]) -> int | None:
 
 
 def grouped(
-    ours: Sequence[OwnCall], theirs: Sequence[PeerCall], labels: Sequence[str]
+    ours: Sequence[OwnCall], theirs: Sequence[PeerCall], labels: Sequence[str], floors: tuple[float, float] = (0.0, 0.0)
 ) -> tuple[tuple[AgainstRow, ...], tuple[OwnCall, ...], tuple[PeerCall, ...]]:
-    """(the connected components, calls of ours and of the peer's without nodes); what loses most first."""
+    """(the connected components, calls of ours and of the peer's without nodes); the largest difference first.
+
+    `floors`: from how many seconds on a call of each side can be told.
+    """
     heads: dict[int, int] = {}
 
     def head(node: int) -> int:
@@ -337,12 +400,14 @@ def grouped(
             if call.nodes:
                 group: tuple[list[Any], list[Any]] = groups.setdefault(head(min(call.nodes)), ([], []))
                 group[side].append(call)
-    rows = [_row(*group, labels) for group in groups.values()]
-    rows.sort(key=lambda row: -row.difference)
+    rows = [_row(*group, labels, floors) for group in groups.values()]
+    rows.sort(key=lambda row: (row.short, -abs(row.difference)))
     return tuple(rows), tuple(call for call in ours if not call.nodes), tuple(call for call in theirs if not call.nodes)
 
 
-def _row(ours: Sequence[OwnCall], theirs: Sequence[PeerCall], labels: Sequence[str]) -> AgainstRow:
+def _row(
+    ours: Sequence[OwnCall], theirs: Sequence[PeerCall], labels: Sequence[str], floors: tuple[float, float]
+) -> AgainstRow:
     nodes = sorted(frozenset[int]().union(*(call.nodes for call in (*ours, *theirs))))
     return AgainstRow(
         tuple(labels[number] for number in nodes),
@@ -350,4 +415,6 @@ def _row(ours: Sequence[OwnCall], theirs: Sequence[PeerCall], labels: Sequence[s
         tuple(call.name for call in theirs),
         sum(call.seconds for call in ours),
         sum(call.seconds for call in theirs),
+        floors[0] * len(ours),
+        floors[1] * len(theirs),
     )

@@ -133,11 +133,13 @@ def against(
     threads: ThreadsOption = 0,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object instead of a table")] = False,
 ) -> None:
-    """Say which nodes of MODEL lose how much against onnxruntime, on random inputs: the largest loss first."""
+    """Say which nodes of MODEL lose how much against onnxruntime, on random inputs: the largest difference first."""
     from .open import open_session
 
     _refuse_library(model)
-    session = open_session(str(model), shape=_shapes(shape or []) or None, target=target)
+    session = _with_shapes(
+        _shapes(shape or []), lambda given: open_session(str(model), shape=given or None, target=target)
+    )
     found = session.against(random_inputs(session.build().inputs), threads)
     report = {**_machine(model, target), "model": str(model), **found.to_json()}
     typer.echo(json.dumps(report) if as_json else str(found))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,11 @@ import numpy as np
 from ..core.errors import WorkbenchError, nearest
 from ..core.whole_file import write_arrays, write_whole
 from .devices import Device, cpu, require_cpu
+from .dlpack import tensor_of
 from .model import CompiledModel, as_argument, conform
+from .native.loader import library
 from .ndarray import NDArray, numpy_of
+from .packed import packed_at
 from .profiling import KernelTime, ProfileReport
 from .threads import limit_run
 from .timing import BenchmarkResult, evaluator, measure
@@ -177,6 +181,34 @@ def _checked_index(index: Any, count: int, what: str) -> int:
     return int(index) % count
 
 
+_EMPTY_CALLS = 30
+
+
+class _BoundCall:
+    """A kernel and what it is called with."""
+
+    def __init__(self, function: Callable[..., Any], arguments: list[Any]) -> None:
+        self.function, self.arguments = function, arguments
+
+    def __call__(self) -> None:
+        self.function(*self.arguments)
+
+    @cached_property
+    def empty(self) -> int:
+        """Nanoseconds of a call with these arguments that does nothing: the least of some; 0 where none can be made."""
+        runtime = library()
+        if runtime is None:
+            return 0
+        nothing = packed_at(runtime.nothing, "nothing", runtime, frozenset())
+        return min(_nanoseconds(nothing, self.arguments) for _ in range(_EMPTY_CALLS))
+
+
+def _nanoseconds(function: Callable[..., Any], arguments: list[Any]) -> int:
+    begin = time.perf_counter_ns()
+    function(*arguments)
+    return time.perf_counter_ns() - begin
+
+
 class DebugExecutor(GraphExecutor):
     """Runs kernel by kernel; keeps every intermediate by name and measures each call.
 
@@ -191,9 +223,10 @@ class DebugExecutor(GraphExecutor):
         if not model.calls:
             raise WorkbenchError("E-DEBUG-CALLS", "this model carries no list of kernel calls")
         self.seconds: list[float] = []
-        """Seconds of each kernel call of the last run."""
+        """Seconds of each kernel call of the last run, each without those of an empty call (`empty_seconds`)."""
         self.dump_root = Path(dump_root) if dump_root is not None else None
         self._values: dict[str, np.ndarray] = {}
+        self._bound_calls: dict[int, _BoundCall] = {}
         self._bind(model.inputs, self._inputs)
         self._values.update(zip(model.output_values, self._outputs, strict=True))
         self._bind([spec for spec, _ in model.constants], [array for _, array in model.constants])
@@ -216,21 +249,32 @@ class DebugExecutor(GraphExecutor):
             self.dump_outputs(self.dump_root / "values.npz")
 
     def run_call(self, index: int) -> float:
-        """Run one kernel on the values as they are; returns seconds."""
+        """Run one kernel on the values as they are; returns its seconds, without those of an empty call."""
         call = self._bound(index)
         limit_run()
-        begin = time.perf_counter()
-        call()
-        return time.perf_counter() - begin
+        return max(0, _nanoseconds(call.function, call.arguments) - call.empty) / 1e9
 
-    def _bound(self, index: int) -> Callable[[], None]:
+    @property
+    def empty_seconds(self) -> list[float]:
+        """What each call takes where its kernel does nothing: with the same arguments, by the same clock."""
+        return [self._bound(index).empty / 1e9 for index in range(len(self.model.calls))]
+
+    def moved_bytes(self, index: int) -> int:
+        """Bytes of the arrays that a kernel call reads and writes, each counted once."""
         call = self.model.calls[_checked_index(index, len(self.model.calls), "call")]
-        arguments = [
-            as_argument(self._values[name].reshape(shape))
-            for name, shape in zip(call.arguments, call.shapes, strict=True)
-        ]
-        function = self.model.module.get_function(call.kernel)
-        return lambda: function(*arguments)
+        return sum(self._values[name].nbytes for name in set(call.arguments))
+
+    def _bound(self, index: int) -> _BoundCall:
+        """A kernel with its arguments: arrays that stay, made tensors once, so that a call is short."""
+        index = _checked_index(index, len(self.model.calls), "call")
+        if index not in self._bound_calls:
+            call = self.model.calls[index]
+            arguments = [
+                tensor_of(self._values[name].reshape(shape))
+                for name, shape in zip(call.arguments, call.shapes, strict=True)
+            ]
+            self._bound_calls[index] = _BoundCall(self.model.module.get_function(call.kernel), arguments)
+        return self._bound_calls[index]
 
     def run_individual_node(
         self, index: int, number: int = 10, repeat: int = 1, min_repeat_ms: int = 0, **options: int
@@ -258,7 +302,8 @@ class DebugExecutor(GraphExecutor):
         seconds = self.seconds
         if number:
             note = f"each kernel alone, the mean of {number} calls" + (f", least of {repeat}" if repeat > 1 else "")
-            seconds = [min(each) for each in self.run_individual(number, repeat)]
+            alone = zip(self.run_individual(number, repeat), self.empty_seconds, strict=True)
+            seconds = [max(0.0, min(each) - empty) for each, empty in alone]
         total = sum(seconds) or 1.0
         rows = (
             KernelTime(index, call.label, call.kernel, taken, taken / total, self._described(call.arguments[-1]))

@@ -26,7 +26,10 @@ def run_commands(
              "seconds": call.seconds, "classes": call.classes}
             for call in found.calls
         ]  # fmt: skip
-        return Answer("", {"rows": rows, "seconds": found.seconds, "runs": found.runs, "inputs": given.told})
+        return Answer("", {
+            "rows": rows, "seconds": found.seconds, "runs": found.runs, "inputs": given.told,
+            "whole": found.whole, "empty": found.empty,
+        })  # fmt: skip
 
     def against(args: dict[str, Any]) -> Answer:
         return Answer("", {"markup": against_html(session().against(inputs().values))})

@@ -6,7 +6,7 @@ import type { Host } from "./types";
 import { ChoiceList } from "./window";
 
 export interface CallRow { number: number; kernel: string; label: string; gives: string; seconds: number; classes: number[] }
-interface RunView { rows: CallRow[]; seconds: number; runs: number; inputs: string }
+interface RunView { rows: CallRow[]; seconds: number; runs: number; inputs: string; whole: number; empty: number }
 
 export class RunStore extends BaseStore {
   found: RunView | null = null;
@@ -47,12 +47,12 @@ export function RunPane({ store, select }: { store: RunStore; select: (row: Call
       <button class="wb-button" disabled=${store.running} onClick=${store.run}>${store.running ? say.values.running : say.values.run}</button>
       <button class="wb-button" disabled=${store.running} onClick=${store.against}>${say.values.against}</button>
       ${store.found && html`<label><input type="checkbox" checked=${store.slowestFirst} onChange=${() => store.set(() => (store.slowestFirst = !store.slowestFirst))} /> ${say.values.slowestFirst}</label>
-        <span role="status" title=${say.values.callsHelp}>${say.values.summary(store.found.rows.length, micro(store.found.seconds), store.found.runs, store.found.inputs)}</span>`}
+        <span role="status" title=${say.values.callsHelp}>${say.values.summary(store.found.rows.length, micro(store.found.seconds), store.found.runs, store.found.inputs, micro(store.found.empty), micro(store.found.whole))}</span>`}
     </div>
     ${store.problem && html`<${Problem} error=${store.problem} />`}
-    ${store.peer && html`<div class="wb-peer"><${Drawn} ...${store.peer} /></div>`}
+    <div class="wb-runs">${store.peer && html`<div class="wb-beside wb-peer" tabindex="0" role="region" aria-label=${say.values.against}><${Drawn} ...${store.peer} /></div>`}
     ${store.found ? html`<div class="wb-tensors wb-calls"><${ChoiceList} label=${say.values.calls} items=${rows} chosen=${rows.findIndex((row) => row.number === store.chosen)}
-      choose=${choose} title=${(row: CallRow) => say.values.callHelp(row.kernel, row.gives)} draw=${draw} /></div>` : html`<p class="wb-muted">${say.values.runEmpty}</p>`}
+      choose=${choose} title=${(row: CallRow) => say.values.callHelp(row.kernel, row.gives)} draw=${draw} /></div>` : !store.peer && html`<p class="wb-muted">${say.values.runEmpty}</p>`}</div>
   </div>`;
 }
 

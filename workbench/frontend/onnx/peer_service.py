@@ -5,7 +5,8 @@ node is known by names: each node and each value between nodes is named by its n
 that onnxruntime makes are made of those.  A node that no name tells of went into its readers.
 
     child.ask("open", {"threads": 1, "folder": folder, "names": ["x"], "arrays": [["float32", [1, 3]]]}, [x, model])
-    child.ask("run", {"profiled": False}).header["seconds"]
+    child.ask("run", {"profiled": False, "count": 20}).header["seconds"]      # of each, one after another
+    child.ask("empty", {"threads": 1, "folder": folder, "count": 30}).header["seconds"]         # of a call of next to nothing
     child.ask("nodes").header["calls"]        # [{"name", "operator", "nodes": [3, 4], "seconds": [...]}]
 """
 
@@ -43,12 +44,23 @@ def actions() -> dict[str, Action]:
         return {"nodes": state["runs"].nodes, "version": state["runs"].version}, []
 
     def run(header: Mapping[str, Any], frames: Sequence[bytearray]) -> tuple[Mapping[str, Any], Sequence[Any]]:
-        return {"seconds": state["runs"].run(bool(header["profiled"]))}, []
+        return {"seconds": [state["runs"].run(bool(header["profiled"])) for _ in range(header.get("count", 1))]}, []
 
     def nodes(header: Mapping[str, Any], frames: Sequence[bytearray]) -> tuple[Mapping[str, Any], Sequence[Any]]:
         return {"calls": state["runs"].calls()}, []
 
-    return {"open": start, "run": run, "nodes": nodes}
+    return {"open": start, "run": run, "nodes": nodes, "empty": empty}
+
+
+def empty(header: Mapping[str, Any], frames: Sequence[bytearray]) -> tuple[Mapping[str, Any], Sequence[Any]]:
+    """Seconds of a call of next to nothing, as the profiler tells it, in each of `count` runs but the first."""
+    folder = Path(header["folder"]) / "empty"
+    folder.mkdir(exist_ok=True)
+    given = {"threads": header["threads"], "folder": str(folder), "names": ["x"], "arrays": [["float32", [1]]]}
+    runs = _Runs(given, [bytearray(4), bytearray(smallest_model())])
+    for _ in range(header["count"]):
+        runs.run(profiled=True)
+    return {"seconds": runs.calls()[0]["seconds"][1:]}, []
 
 
 class _Runs:
@@ -267,3 +279,11 @@ def _reached(number: int, readers: Mapping[int, set[int]], owned: set[int]) -> s
                 seen.add(reader)
                 waiting.append(reader)
     return found
+
+
+def smallest_model() -> bytes:
+    """An ONNX model that changes the sign of one number: a call of next to nothing."""
+    x, y = (onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1]) for name in "xy")
+    graph = onnx.helper.make_graph([onnx.helper.make_node("Neg", ["x"], ["y"])], "smallest", [x], [y])
+    opset = [onnx.helper.make_opsetid("", 17)]
+    return onnx.helper.make_model(graph, opset_imports=opset, ir_version=8).SerializeToString()

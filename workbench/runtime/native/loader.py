@@ -45,6 +45,8 @@ class NativeRuntime:
         library.wb_set_hooks.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
         library.wb_set_call_hooks.argtypes = [ctypes.c_void_p] * 4
         self.addresses = {name: _address(getattr(library, name)) for name in IMPORTED}
+        self.nothing = _address(library.wb_nothing)
+        """Where the packed function is that does nothing."""
         self._tell_hooks()
         builtin.register_all()
         self.set_num_threads(default_threads())

@@ -83,6 +83,9 @@ WB_EXPORT int32_t wb_leave(wb_context* context, int32_t status, const wb_functio
  * Returns WB_OK, or WB_FAILED: it is not there, or raised an error, which then is this call's. */
 WB_EXPORT int32_t wb_call_packed(wb_context* context, const char* name, void* arguments, int32_t count);
 
+/* A packed function that does nothing: what a call takes by itself. */
+WB_EXPORT int32_t wb_nothing(void* self, const void* arguments, int32_t count, void* result);
+
 /* --- the process --- */
 
 WB_EXPORT wb_context* wb_thread_context(void);

@@ -31,6 +31,7 @@ from .lens import Lens
 from .peers import Peers
 from .pipeline import Pipeline
 from .protocol import Protocol
+from .runs import Runs
 from .schedule import Schedule
 from .session import Session
 from .snapshot import Snapshot
@@ -50,6 +51,7 @@ class Strings:
     peers: Peers = field(default_factory=Peers)
     pipeline: Pipeline = field(default_factory=Pipeline)
     protocol: Protocol = field(default_factory=Protocol)
+    runs: Runs = field(default_factory=Runs)
     schedule: Schedule = field(default_factory=Schedule)
     session: Session = field(default_factory=Session)
     snapshot: Snapshot = field(default_factory=Snapshot)

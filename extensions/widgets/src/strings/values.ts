@@ -45,8 +45,8 @@ export const values = {
   sliceEmpty: (rows: number, columns: number) => `Slice: rows ${rows}, columns ${columns}, no number`,
   slowestFirst: "slowest first",
   standsFor: (tensor: string) => `stands for ${tensor}`,
-  summary: (calls: number, time: string, runs: number, inputs: string) =>
-    `${calls} kernel calls, ${time} together: the least of ${runs} runs on ${inputs}`,
+  summary: (calls: number, time: string, runs: number, inputs: string, empty: string, whole: string) =>
+    `${calls} kernel calls, ${time} together: each the least of ${runs} runs on ${inputs}, without the ${empty} that an empty call takes; a whole run: ${whole}`,
   tensor: (number: number) => `Tensor ${number}`,
   tensors: "Tensors of",
   tensorsHelp: "What each call of the graph gives, and its error",
