@@ -166,13 +166,29 @@ def test_the_html_is_well_formed_and_bounded_whatever_nodes_are_called() -> None
     assert "<script" not in html and len(html) < 400_000
 
 
+def test_a_file_that_is_another_one_now_is_refused(tmp_path: Path) -> None:
+    """Nodes are known by their numbers: those of another file would be taken for what runs here."""
+    path = tmp_path / "net.onnx"
+    path.write_bytes(small_model().SerializeToString())
+    session = wb.open(str(path))
+    other = small_model()
+    for tensor in other.graph.initializer:
+        if tensor.raw_data:
+            tensor.raw_data = bytes(len(tensor.raw_data))
+    path.write_bytes(other.SerializeToString())
+    error = refused(session, small_inputs())
+    assert error.code == "E-AGAINST-MODEL" and "opened from" in error.message
+    path.write_bytes(small_model().SerializeToString())
+    module._require_the_same(session, str(path))
+
+
 def test_the_comparison_as_plain_data() -> None:
     found = compared([own("a", 0, seconds=2e-3), own("copied")], [theirs("Conv", 0), theirs("Shape", 4), theirs("Odd")])
     told = json.loads(json.dumps(found.to_json()))
     assert (told["peer"], told["threads"], told["rounds"], told["ratio"]) == ("onnxruntime 1.2.3", 1, 3, 2.0)
     assert told["rows"][0] == {
         "nodes": [LABELS[0]], "kernels": ["a"], "peers": ["Conv"], "ours": 2e-3, "theirs": 1e-3, "ratio": 2.0,
-        "share": 0.5,
+        "share": 0.5, "floor": 0.0, "peer_floor": 0.0,
     }  # fmt: skip
     assert told["rows"][1]["ratio"] is None and told["rows"][1]["share"] == -0.5
     assert (told["own_alone"], told["peer_alone"]) == (

@@ -30,9 +30,11 @@ from .._lazy import against_bundle
 from ..core.child import Child, ChildFailure
 from ..core.errors import WorkbenchError, shorten
 from ..core.origin import ImportedFrom
+from ..frontend.onnx.model import from_onnx
 from ..runtime.executor import DebugExecutor
 from ..runtime.threads import num_threads, set_num_threads
 from .plan import ONNX_MODEL
+from .programs import with_params
 from .run_profile import require_calls, whole_runs
 
 if TYPE_CHECKING:
@@ -196,6 +198,7 @@ def against(
     if importlib.util.find_spec("onnxruntime") is None:
         raise WorkbenchError("E-AGAINST-PEER", "onnxruntime is not installed", fix="pip install onnxruntime")
     source = _model_of(session, model)
+    _require_the_same(session, source)
     sites = require_calls(session)
     arrays = {name: np.asarray(value, order="C") for name, value in inputs.items()}
     with (
@@ -239,6 +242,24 @@ def _model_of(session: Session, model: Any) -> str | bytes:
         "E-AGAINST-MODEL", "this session has no ONNX model at hand that onnxruntime could run", found=session.heading,
         expected="a session that was opened from an ONNX file", fix="against(inputs, model=path or ModelProto)",
     )  # fmt: skip
+
+
+def _require_the_same(session: Session, source: str | bytes) -> None:
+    """Refuse another model than the session was opened from: nodes would be compared with others of their places.
+
+    Of what was opened from an object, or with values bound to it, only the kinds of nodes are compared (`own_nodes`).
+    """
+    program = session.plan.program
+    file = program.path.endswith(".onnx") or program.source == ONNX_MODEL
+    if not file or program.saved or program.assume or program.params:
+        return
+    module, held = from_onnx(source, shape=dict(program.shape) or None)
+    if with_params(module, held).fingerprint() != program.digest:
+        raise WorkbenchError(
+            "E-AGAINST-MODEL", "this is not the model that the session was opened from",
+            found=source if isinstance(source, str) else "an ONNX model", expected="the same nodes and weights",
+            fix="open the model as it is now: wb.open(...)",
+        )  # fmt: skip
 
 
 def _opening(

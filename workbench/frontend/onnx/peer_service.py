@@ -6,7 +6,7 @@ that onnxruntime makes are made of those.  A node that no name tells of went int
 
     child.ask("open", {"threads": 1, "folder": folder, "names": ["x"], "arrays": [["float32", [1, 3]]]}, [x, model])
     child.ask("run", {"profiled": False, "count": 20}).header["seconds"]      # of each, one after another
-    child.ask("empty", {"threads": 1, "folder": folder, "count": 30}).header["seconds"]         # of a call of next to nothing
+    child.ask("empty", {"threads": 1, "folder": folder, "count": 30}).header["seconds"]  # of a call of nothing
     child.ask("nodes").header["calls"]        # [{"name", "operator", "nodes": [3, 4], "seconds": [...]}]
 """
 
