@@ -406,6 +406,19 @@ def test_a_click_moves_the_point_under_the_roofline(harness: Harness) -> None:
     assert harness.operations().count("roofline") == 3
 
 
+def test_the_picture_of_the_roofline_is_not_cut(harness: Harness) -> None:
+    """Its lowest points and its list stood below the edge of a frame of 230 pixels."""
+    opened(harness)
+    choose(harness, "i", "parallel")
+    harness.page.get_by_role("button", name="Roofline").click()
+    region = harness.page.get_by_role("region", name="Roofline")
+    expect(region.locator("svg")).to_contain_text("1  parallel:")
+    seen, drawn = region.bounding_box(), region.locator("svg").bounding_box()
+    assert seen is not None and drawn is not None
+    assert drawn["height"] > 250 and drawn["y"] + drawn["height"] <= seen["y"] + seen["height"] + 1, (drawn, seen)
+    assert region.evaluate("node => node.scrollHeight <= node.clientHeight + 1")
+
+
 def test_what_is_told_of_the_whole_comes_though_another_box_is_chosen_meanwhile(harness: Harness) -> None:
     """The tree of schedules was asked for, and its answer thrown away: the button had done nothing."""
     opened(harness)

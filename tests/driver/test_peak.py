@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from workbench.driver.peak import peak_flops, peak_program
+from workbench.driver.peak import measured_peak, peak_flops, peak_program
 from workbench.target.host import architecture
 
 
@@ -33,6 +33,12 @@ def test_the_loop_multiplies_and_adds_in_registers() -> None:
 
 def test_it_is_measured() -> None:
     assert peak_flops(repeat=2) > 1e8
+
+
+def test_what_was_measured_is_at_hand_and_nothing_else() -> None:
+    found = peak_flops(repeat=1)
+    assert measured_peak("llvm", 32) == measured_peak("llvm -num-cores=1", 32) == found
+    assert measured_peak("llvm -mcpu=cortex-a53", 32) is None
 
 
 def test_other_dtypes_are_refused() -> None:

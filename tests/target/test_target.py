@@ -9,7 +9,8 @@ import pickle
 import pytest
 
 from workbench.core.errors import WorkbenchError
-from workbench.target import Target, tag_names
+from workbench.target import Target, host, tag_names
+from workbench.target.memory import NOMINAL
 from workbench.target.tables import KINDS, PROCESSORS
 
 
@@ -125,3 +126,31 @@ def test_tables_are_consistent() -> None:
         assert processor.vector_registers in (16, 32)
         assert list(processor.caches) == sorted(processor.caches)
     assert all(kind.name == name for name, kind in KINDS.items())
+
+
+@pytest.mark.parametrize(
+    ("told", "features", "name"),
+    [
+        (("AuthenticAMD", "26", "2"), "avx512f", "znver5"),
+        (("AuthenticAMD", "25", "33"), "avx2", "znver3"),
+        (("AuthenticAMD", "25", "97"), "avx2 avx512f", "znver4"),
+        (("AuthenticAMD", "23", "49"), "avx2", "znver2"),
+        (("AuthenticAMD", "23", "1"), "avx2", ""),
+        (("GenuineIntel", "6", "85"), "avx512f", "skylake-avx512"),
+        (("GenuineIntel", "6", "85"), "avx512f avx512vnni", "cascadelake"),
+        (("GenuineIntel", "6", "143"), "avx512f", "sapphirerapids"),
+        (("GenuineIntel", "6", "999"), "avx2", ""),
+        (("", "", ""), "", ""),
+    ],
+)
+def test_a_host_is_listed_under_the_name_of_its_processor(told: tuple[str, str, str], features: str, name: str) -> None:
+    assert host.named(*told, frozenset(features.split())) == name
+    assert not name or name in NOMINAL
+
+
+def test_the_host_has_the_figures_of_its_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host, "known_as", lambda: "znver3")
+    assert Target("llvm").nominal == NOMINAL["znver3"] and not Target("llvm").clock_is_assumed
+    assert Target("llvm -mtriple=aarch64-linux-gnu").clock_is_assumed
+    monkeypatch.setattr(host, "known_as", lambda: "")
+    assert Target("llvm").clock_is_assumed and not Target("llvm -mcpu=znver2").clock_is_assumed

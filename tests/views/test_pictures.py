@@ -28,12 +28,12 @@ from workbench.contrib import tedd
 from workbench.core.errors import WorkbenchError
 from workbench.schedule import Schedule
 from workbench.tir import nodes as t
-from workbench.views.charts import cache_svg, footprint_svg, heat_map, reuse_svg, roofline_svg, short
+from workbench.views.charts import cache_svg, footprint_svg, heat_map, reuse_svg, short
 from workbench.views.facts import PICTURES, fact_html, picture_of
 from workbench.views.iterations import iterations_svg
 from workbench.views.loop_tree import dataflow_svg, stages, tree_svg
 from workbench.views.relations import relations, relations_svg
-from workbench.views.roofs import roofline_path_svg
+from workbench.views.roofs import roofline_path_svg, roofline_svg
 from workbench.views.strings.tables import say
 
 HASWELL = "llvm -mcpu=haswell"

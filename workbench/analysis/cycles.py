@@ -8,7 +8,7 @@ Model, for each innermost loop that is not unrolled (with what is unrolled or ve
 * a sum that is carried from iteration to iteration takes the latency of an addition each time.
 
 To the sum over loops come the misses: each level's latency for what it had to deliver.  Nothing overlaps, nothing is
-prefetched, one thread runs: an estimate for comparing, not a prediction of time.
+prefetched, one thread runs: an estimate for comparing, not a prediction of time (`throughput` is nearer to that).
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def _group_cycles(group: _Group, trace: Counts, nominal: Nominal) -> tuple[float
 
 def _groups(trace: Counts, target: Target) -> list[_Group]:
     register_bits = target.lanes * 32
-    paths = _paths(trace.func)
+    paths = statement_paths(trace.func)
     groups: dict[int, _Group] = {}
     for stmt, times in trace.executed.items():
         node, path = paths[stmt]
@@ -200,7 +200,7 @@ def kept_in_registers(loop: t.For | None, accesses: Sequence[object]) -> list[bo
     ]
 
 
-def _paths(func: t.PrimFunc) -> dict[int, tuple[t.BufferStore, tuple[t.For, ...]]]:
+def statement_paths(func: t.PrimFunc) -> dict[int, tuple[t.BufferStore, tuple[t.For, ...]]]:
     """Each statement with accesses of its own, and the loops around it."""
     found: dict[int, tuple[t.BufferStore, tuple[t.For, ...]]] = {}
     stack: list[tuple[t.Stmt, tuple[t.For, ...]]] = [(func.body, ())]

@@ -22,7 +22,7 @@ from .index_tables import loader
 from .instances import instances
 from .programs import constant, plain
 
-_COUNTED: Final = (
+COUNTED: Final = (
     a.Add, a.Sub, a.Mul, a.Div, a.Mod, a.FloorDiv, a.FloorMod, a.Min, a.Max, a.Select,
     a.EQ, a.NE, a.LT, a.LE, a.GT, a.GE,
 )  # fmt: skip
@@ -62,13 +62,13 @@ def _counted(
     if isinstance(node, a.Call) and node.op == "if_then_else":
         return counts[0] + max(counts[1:]), is_data
     total = sum(counts)
-    if not is_data or not (isinstance(node, _COUNTED) or _is_costly(node)):
+    if not is_data or not (isinstance(node, COUNTED) or is_costly(node)):
         return total, is_data
     joined = fused and isinstance(node, (a.Add, a.Sub)) and any(isinstance(part, a.Mul) for part in parts)
     return total + (0 if joined else 1), True
 
 
-def _is_costly(node: PrimExpr) -> bool:
+def is_costly(node: PrimExpr) -> bool:
     return isinstance(node, a.Call) and node.op not in _FREE_CALLS and not _moves_lanes(node)
 
 

@@ -27,6 +27,7 @@ from .index_tables import loader
 from .instances import variables_in
 from .programs import constant, flat, target_of
 from .sites import GuardedAccess, ordered
+from .throughput import Busy, busy
 from .trace import Site
 
 
@@ -38,6 +39,8 @@ class QuickModel:
     """Of one thread."""
     missed: tuple[int, ...]
     """Lines that each cache fetches, the nearest first."""
+    busy: Busy
+    """How long one thread is busy where everything overlaps that can."""
     work: Mapping[int, int]
     """Elements stored, by the extent of the parallel loop around them; 1 stands for none."""
 
@@ -52,20 +55,32 @@ def quick_cycles(program: Any, target: Any = None, sizes: Mapping[str, int] | No
 
     Raises `WorkbenchError` E-ANALYSIS-SIZE for extents without a value, E-ANALYSIS-DATA for loops that depend on data.
     """
-    return quick_model(program, target, sizes).cycles
+    chosen = target_of(program, target)
+    reader = _Reader(flat(program, sizes))
+    return estimate(reader.counts(), _fetched(reader, chosen.cache_levels), chosen)
 
 
 def quick_model(program: Any, target: Any = None, sizes: Mapping[str, int] | None = None) -> QuickModel:
-    """The same with what it is made of; raises what `quick_cycles` raises."""
+    """The same with what it is made of, and the throughput; raises what `quick_cycles` raises."""
     chosen = target_of(program, target)
-    func = flat(program, sizes)
-    reader = _Reader(func)
-    levels = chosen.cache_levels
+    reader = _Reader(flat(program, sizes))
+    levels, counts = chosen.cache_levels, reader.counts()
+    missed = _fetched(reader, levels)
+    # Of many runs: what a cache holds altogether does not come from behind it again.
+    all_lines = _lines(reader.root.accesses, _extents(reader.root), levels[0].line)
+    moved = [0 if number and all_lines <= level.size // level.line else lines
+             for number, (level, lines) in enumerate(zip(levels, missed, strict=True))]  # fmt: skip
+    cycles = estimate(counts, missed, chosen)
+    return QuickModel(cycles, tuple(missed), busy(counts, moved, chosen, reader.evaluate), reader.work)
+
+
+def _fetched(reader: _Reader, levels: Sequence[CacheLevel]) -> list[int]:
+    """Lines that each cache fetches."""
     missed = [ceil(_missed(reader.root, level)) for level in levels]
     # A line that a larger cache misses, the smaller one has missed as well.
     for place in range(len(missed) - 1, 0, -1):
         missed[place - 1] = max(missed[place - 1], missed[place])
-    return QuickModel(estimate(reader.counts(), missed, chosen), tuple(missed), reader.work)
+    return missed
 
 
 @dataclass
@@ -114,6 +129,10 @@ class _Reader:
             self.func, tuple(self.sites), tuple(self.statements), tuple(self.accesses),
             self.executed, self.entered, self.iterations,
         )  # fmt: skip
+
+    def evaluate(self, index: Any, at: Mapping[int, Any]) -> Any:
+        """An index where some variables, by identity, have these values, and the others those in the middle."""
+        return values(index, {**self._middle, **at}, self._load)
 
     def _walk(self, stmt: t.Stmt, nests: list[_Nest], times: int) -> None:
         if isinstance(stmt, t.For):

@@ -5,11 +5,13 @@ is what passes between a core and its caches and how busy the core is.  So a poi
 
 * across: operations for each byte that comes into the nearest cache, in whole lines, by the formulas of `quick_cycles`
   (tiling, order and where a stage is computed move it);
-* up: operations a second by the modelled cycles of `quick_cycles` (vectors, unrolling and threads move it too).
+* up: operations a second by the cycles of `throughput` (vectors, sums that are independent, unrolling and threads move
+  it too), at the nominal clock.
 
 The roof is that of the cores at work: their nominal peak, and the nominal bytes a cycle from the second cache into the
 first (`target.memory`), after the hierarchical roofline of Yang, Kurth and Williams (2020).  Operations are those of
-the program that the schedule began with, whatever it computes twice.  All of it is a model: it compares.
+the program that the schedule began with, whatever it computes twice.  All of it is a model.  A program without
+arithmetic has no place on it: of that, bytes are told.
 
     path = roofline_path(sch, "llvm -mcpu=znver3")
     [(point.name, point.intensity, point.rate) for point in path.points]
@@ -82,8 +84,23 @@ class RooflinePath(Fact):
     states: int
     """Different programs on the way."""
     looked_at: int
+    memory: float
+    """Bytes that come from memory in a second, nominally."""
+    target: str
+    bits: int
+    """Of the numbers that arithmetic is on."""
+    clock: float
+    """GHz."""
+    clock_is_assumed: bool
+    """Whether no data sheet of the processor is known here."""
 
     def __str__(self) -> str:
+        if not self.flops:
+            moved = bytes_text(self.points[-1].bytes)
+            return (
+                f"no arithmetic, so no roofline of operations: {moved} come into {self.cache}, "
+                f"from memory at {self.memory / 1e9:.0f} GB/s at best (nominal)"
+            )
         rows = [
             (point.step, point.name or ("" if point.step else "(begin)"), bytes_text(point.bytes), point.intensity,
              point.rate / 1e9, point.threads)
@@ -91,9 +108,10 @@ class RooflinePath(Fact):
         ]  # fmt: skip
         heads = ("step", "primitive", f"into {self.cache}", "operations a byte", "GFLOP/s", "threads")
         sampled = "" if self.looked_at == self.states else f"; {self.looked_at} of {self.states} states were looked at"
+        clock = f"{self.clock:g} GHz" + (", which is assumed" if self.clock_is_assumed else "")
         return (
             f"{table(heads, rows)}\n(modelled; one core: {self.peak / 1e9:.0f} GFLOP/s, "
-            f"{self.bandwidth / 1e9:.0f} GB/s into {self.cache}, both nominal{sampled})"
+            f"{self.bandwidth / 1e9:.0f} GB/s into {self.cache}, both nominal at {clock}{sampled})"
         )
 
 
@@ -115,7 +133,8 @@ def roofline_path(program: Any, target: Any = None, sizes: Mapping[str, int] | N
     """
     chosen = target_of(program, target)
     states = _states(program, sizes)
-    work = _work(states[0].func)
+    arithmetic = _work(states[0].func)
+    work = max(1, arithmetic)
     known = [number for number, state in enumerate(states) if chosen in _models(state.func)]
     ends = {number: _point(states[number], work, chosen) for number in (0, len(states) - 1)}  # errors are the caller's
     found = dict[int, PathPoint]()
@@ -136,8 +155,9 @@ def roofline_path(program: Any, target: Any = None, sizes: Mapping[str, int] | N
     points = _kept({number: point for number, point in found.items() if number not in speechless}, states)
     nominal, bits = chosen.nominal, _bits(states[0].func)
     return RooflinePath(
-        work, chosen.cache_levels[0].name, points[-1].threads, chosen.nominal_flops(bits),
+        arithmetic, chosen.cache_levels[0].name, points[-1].threads, chosen.nominal_flops(bits),
         nominal.fetched * nominal.clock * 1e9, points, len(states), len(found),
+        nominal.bandwidth * 1e9, str(chosen), bits, nominal.clock, chosen.clock_is_assumed,
     )  # fmt: skip
 
 
@@ -205,13 +225,13 @@ def _point(state: _State, work: int, target: Target) -> PathPoint:
         model = models[target] = quick_model(state.func, target)
     fetched = max(1, model.missed[0]) * target.cache_levels[0].line
     threads = min(target.threads, max(model.work, default=1))
-    seconds = max(1, model.cycles.total) / model.speedup(threads) / (target.nominal.clock * 1e9)
+    seconds = max(1, model.busy.cycles) / model.speedup(threads) / (target.nominal.clock * 1e9)
     return PathPoint(state.step, (), fetched, seconds, work / fetched, work / seconds, threads)
 
 
 @per_node
 def _work(func: t.PrimFunc) -> int:
-    return max(1, flops(func))
+    return flops(func)
 
 
 @per_node

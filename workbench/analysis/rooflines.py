@@ -1,7 +1,8 @@
 """Arithmetic intensity and the roofline (Williams, Waterman, Patterson, 2009).
 
 Bytes are the least possible: every distinct element of the parameters once in or out.  Peaks are the target's nominal
-ones for one core times the threads of a parallel schedule; they compare schedules and promise nothing.
+ones for one core times the threads of a parallel schedule; they compare schedules and promise nothing.  A program
+without arithmetic has no roofline: of that, bytes are told.
 
     point = roofline(matmul, "llvm -mcpu=znver3")
     point.intensity, point.attainable, point.bound
@@ -32,6 +33,13 @@ class Roofline(Fact):
     threads: int
     peak: float
     bandwidth: float
+    target: str = ""
+    bits: int = 32
+    """Of the numbers that arithmetic is on."""
+    clock: float = 0.0
+    """GHz."""
+    clock_is_assumed: bool = False
+    """Whether no data sheet of the processor is known here."""
 
     @property
     def intensity(self) -> float:
@@ -62,9 +70,15 @@ class Roofline(Fact):
         }
 
     def __str__(self) -> str:
+        if not self.flops:
+            return (
+                f"no arithmetic, so no roofline of operations: {bytes_text(self.bytes)} at least move, "
+                f"at {self.bandwidth / 1e9:.0f} GB/s of memory at best (nominal)"
+            )
+        clock = f" at {self.clock:g} GHz, which is assumed" if self.clock_is_assumed else ""
         return (
             f"{self.flops:,} operations on {bytes_text(self.bytes)}: {self.intensity:.2f} operations a byte\n"
-            f"nominal, {self.threads} thread{'s' if self.threads > 1 else ''}: {self.peak / 1e9:.0f} GFLOP/s, "
+            f"nominal{clock}, {self.threads} thread{'s' if self.threads > 1 else ''}: {self.peak / 1e9:.0f} GFLOP/s, "
             f"{self.bandwidth / 1e9:.0f} GB/s, ridge at {self.ridge:.1f} operations a byte\n"
             f"at best {self.attainable / 1e9:.1f} GFLOP/s, limited by {self.bound}"
         )
@@ -77,13 +91,14 @@ def roofline(program: Any, target: Any = None, sizes: Mapping[str, int] | None =
     touched = [item for item in footprints(func, chosen)[""].buffers if item.buffer in names]
     parallel = any(isinstance(node, t.For) and node.kind is t.ForKind.PARALLEL for node in pre_order(func))
     widths = [p.dtype.bits for p in func.params if isinstance(p, t.Buffer) and p.dtype.is_float]
-    threads = chosen.threads if parallel else 1
+    threads, bits = chosen.threads if parallel else 1, max(widths, default=32)
     return Roofline(
         flops(func),
         sum(item.bytes for item in touched),
         all(item.exact for item in touched),
         threads,
-        chosen.nominal_flops(max(widths, default=32)) * threads,
+        chosen.nominal_flops(bits) * threads,
         # Threads share the memory: two keep it busy.
         chosen.nominal.bandwidth * 1e9 * min(threads, 2),
-    )
+        str(chosen), bits, chosen.nominal.clock, chosen.clock_is_assumed,
+    )  # fmt: skip

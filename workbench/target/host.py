@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from functools import lru_cache
 from pathlib import Path
+from typing import Final
 
 from ..core.host import read_text, usable_threads
 from .tables import ARCHITECTURE_ALIASES, BASELINES, Processor
@@ -24,6 +25,38 @@ def features() -> frozenset[str]:
         if key.strip() in ("flags", "Features"):
             return frozenset(word.replace("avx512_", "avx512").replace("avx_vnni", "avxvnni") for word in value.split())
     return frozenset()
+
+
+_AMD: Final = {23: "znver2", 25: "znver3", 26: "znver5"}
+"""LLVM's names by family; of the earlier half of family 23 none is right, and with AVX-512 family 25 is Zen 4."""
+_INTEL: Final = {
+    **dict.fromkeys((60, 63, 69, 70), "haswell"), **dict.fromkeys((61, 71, 79, 86), "broadwell"),
+    85: "skylake-avx512", 106: "icelake-server", 108: "icelake-server", 143: "sapphirerapids", 207: "sapphirerapids",
+}  # fmt: skip
+"""By model, of family 6."""
+
+
+@lru_cache(maxsize=1)
+def known_as() -> str:
+    """LLVM's name of the host's processor, where /proc/cpuinfo tells it and it is one of those above; else empty."""
+    lines = (line.partition(":") for line in read_text(Path("/proc/cpuinfo")).splitlines())
+    told: dict[str, str] = {}
+    for key, _, value in lines:
+        told.setdefault(key.strip(), value.strip())
+    return named(told.get("vendor_id", ""), told.get("cpu family", ""), told.get("model", ""), features())
+
+
+def named(vendor: str, family: str, model: str, known: frozenset[str]) -> str:
+    """The name of a processor that calls itself so and has these features."""
+    if not (family.isdigit() and model.isdigit()):
+        return ""
+    if vendor == "AuthenticAMD":
+        name = _AMD.get(int(family), "")
+        if name == "znver2" and int(model) < 0x30:
+            return ""
+        return "znver4" if name == "znver3" and "avx512f" in known else name
+    name = _INTEL.get(int(model), "") if vendor == "GenuineIntel" and family == "6" else ""
+    return "cascadelake" if name == "skylake-avx512" and "avx512vnni" in known else name
 
 
 @lru_cache(maxsize=1)
@@ -64,4 +97,4 @@ def cache_shapes() -> tuple[tuple[int, int], ...]:
     return tuple(found[level] for level in sorted(found))
 
 
-__all__ = ["architecture", "cache_shapes", "features", "processor", "usable_threads"]
+__all__ = ["architecture", "cache_shapes", "features", "known_as", "named", "processor", "usable_threads"]

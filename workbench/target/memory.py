@@ -44,10 +44,14 @@ class Nominal:
     """Instructions of any kind in one cycle."""
     fma_latency: int = 4
     """Cycles until a sum can be added to again."""
+    add_latency: int = 4
+    """The same for an addition without a product (uops.info)."""
     bandwidth: float = 20.0
     """GB/s from memory."""
     fetched: int = 32
     """Bytes that come from L2 into L1 in one cycle (the makers' optimization guides: AMD 32, Zen 5 64, Intel 64)."""
+    shared: int = 32
+    """Bytes that come from L3 into L2 in one cycle (AMD's guides: 32; Intel's meshes 16: Hofmann and others, 2020)."""
     latency: tuple[int, ...] = (14, 50, 200)
     """Cycles to fetch a line from L2, from L3, from memory (from L2 and memory: the first and the last)."""
 
@@ -74,17 +78,17 @@ PROCESSOR_WAYS: Final[dict[str, tuple[int, ...]]] = {
     "neoverse-v2": (4, 8, 16),
 }
 NOMINAL: Final[dict[str, Nominal]] = {
-    "znver5": Nominal(clock=4.0, loads=2, stores=2, width=8, bandwidth=30.0, fetched=64),
-    "znver4": Nominal(clock=4.0, fma_units=1, loads=1, stores=1, width=6, bandwidth=25.0),
-    "znver3": Nominal(clock=3.5, width=6, bandwidth=25.0),
-    "znver2": Nominal(clock=3.3, width=5, fma_latency=5),
-    "haswell": Nominal(fma_latency=5, fetched=64),
-    "broadwell": Nominal(fma_latency=5, fetched=64),
-    "skylake-avx512": Nominal(clock=2.5, bandwidth=13.0, fetched=64),
-    "cascadelake": Nominal(clock=2.5, bandwidth=13.0, fetched=64),
-    "icelake-server": Nominal(clock=2.6, width=5, fetched=64),
-    "sapphirerapids": Nominal(clock=2.4, width=6, fetched=64),
-    "apple-m1": Nominal(clock=3.2, fma_units=4, loads=3, stores=2, width=8, bandwidth=60.0),
+    "znver5": Nominal(clock=4.0, width=8, bandwidth=30.0, fetched=64, add_latency=2),
+    "znver4": Nominal(clock=4.0, fma_units=1, loads=1, stores=1, width=6, bandwidth=25.0, add_latency=3),
+    "znver3": Nominal(clock=3.5, width=6, bandwidth=25.0, add_latency=3),
+    "znver2": Nominal(clock=3.3, width=5, fma_latency=5, add_latency=3),
+    "haswell": Nominal(fma_latency=5, fetched=64, add_latency=3),
+    "broadwell": Nominal(fma_latency=5, fetched=64, add_latency=3),
+    "skylake-avx512": Nominal(clock=2.5, bandwidth=13.0, fetched=64, shared=16),
+    "cascadelake": Nominal(clock=2.5, bandwidth=13.0, fetched=64, shared=16),
+    "icelake-server": Nominal(clock=2.6, width=5, fetched=64, shared=16),
+    "sapphirerapids": Nominal(clock=2.4, width=6, fetched=64, shared=16),
+    "apple-m1": Nominal(clock=3.2, fma_units=4, loads=3, stores=2, width=8, bandwidth=60.0, add_latency=3),
     "cortex-a53": Nominal(clock=1.2, fma_units=1, loads=1, stores=1, width=2, bandwidth=2.0),
     "cortex-a72": Nominal(clock=1.5, fma_units=1, loads=1, stores=1, width=3, fma_latency=7, bandwidth=4.0),
     "cortex-a76": Nominal(clock=2.4, bandwidth=10.0),

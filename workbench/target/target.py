@@ -176,7 +176,16 @@ class Target:
     @property
     def nominal(self) -> Nominal:
         """What one core can do at its best, from data sheets."""
-        return NOMINAL.get(self.cpu, Nominal())
+        return NOMINAL.get(self._listed_as, Nominal())
+
+    @property
+    def clock_is_assumed(self) -> bool:
+        """Whether the processor is not listed, so that its clock is an ordinary one."""
+        return self._listed_as not in NOMINAL
+
+    @property
+    def _listed_as(self) -> str:
+        return self.cpu if self.cpu or self.triple else host_facts.known_as()
 
     def nominal_flops(self, bits: int = 32) -> float:
         """Nominal floating-point operations a second of one core, on numbers of `bits` bits."""

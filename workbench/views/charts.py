@@ -1,7 +1,7 @@
-"""Charts of facts: heat maps, footprints against caches, misses, rooflines, reuse.
+"""Charts of facts: heat maps, footprints against caches, misses, reuse.
 
 heat_map(["8", "16"], ["4", "8"], [[1.0, 2.0], [3.0, None]], "cycles")
-footprint_svg(footprints(sch)); cache_svg(simulate_cache(sch)); roofline_svg(roofline(sch)); reuse_svg(reuse)
+footprint_svg(footprints(sch)); cache_svg(simulate_cache(sch)); reuse_svg(reuse)
 """
 
 from __future__ import annotations
@@ -15,10 +15,8 @@ from ..analysis.cache import CacheReport
 from ..analysis.fact import bytes_text
 from ..analysis.footprint import Footprints
 from ..analysis.reuse import Reuse
-from ..analysis.rooflines import Roofline
 from ..core.errors import WorkbenchError
 from ..driver.sweep import Sweep
-from .roofs import RoofPlot
 from .strings.tables import say
 from .svg import BLUE, GREEN, GREY, ORANGE, RED, SKY, box, label, line, picture, text_width
 
@@ -201,19 +199,6 @@ def _sets(report: CacheReport, y: float) -> tuple[list[str], float]:
                 border=False, title=title, corner=0)
         )  # fmt: skip
     return parts, 34
-
-
-def roofline_svg(point: Roofline) -> str:
-    """The roof of a target with the program's point under it."""
-    lowest = min(point.intensity or point.ridge, point.ridge) / 4
-    highest = max(point.intensity, point.ridge) * 4
-    plot = RoofPlot((lowest, highest), min(lowest * point.bandwidth, point.peak / 100), point.peak)
-    x, y = plot.at(point.intensity, point.attainable)
-    parts = [label(8, 14, say.charts.roofline, bold=True, size=12), *plot.roof(point.peak, point.bandwidth)]
-    parts += [line(x, y, x, 210, dashed=True, opacity=0.5), box(x - 5, y - 5, 10, 10, RED, opacity=0.9, corner=5)]
-    told = say.charts.attainable_limited(point.intensity, point.attainable, point.bound)
-    parts += [line(60, 210, 450, 210), label(60, 226, told, size=10)]
-    return picture(470, 236, parts, say.charts.attainable(point.intensity, point.attainable))
 
 
 def reuse_svg(reuse: Reuse) -> str:

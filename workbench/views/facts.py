@@ -20,12 +20,12 @@ from ..analysis.summary import Facts
 from ..core.errors import WorkbenchError, nearest
 from ..driver.sweep import Sweep
 from ..tir.nodes import PrimFunc
-from .charts import cache_svg, footprint_svg, reuse_svg, roofline_svg, sweep_svg
+from .charts import cache_svg, footprint_svg, reuse_svg, sweep_svg
 from .html import visible
 from .iterations import iterations_svg
 from .loop_tree import dataflow_svg, tree_svg
 from .relations import Relations, relations, relations_svg
-from .roofs import roofline_path_svg
+from .roofs import roofline_path_svg, roofline_svg
 from .strings.tables import say
 
 _DRAWN: Final[dict[type, Callable[[Any], str]]] = {

@@ -46,23 +46,36 @@ class Charts:
     path_begin = "as it began"
     path_end = "now"
 
-    def path_axes(self, cache: str) -> str:
-        return f"across: operations for each byte that comes into {cache}; up: operations a second"
+    path_step = "after a step"
+    rate_axis = "GFLOP/s"
+
+    def intensity_axis(self, cache: str) -> str:
+        return f"operations for each byte that comes into {cache}" if cache else "operations a byte"
+
+    def roof_of(self, threads: int, peak: float, bandwidth: float, source: str) -> str:
+        cores = "one core" if threads == 1 else f"{threads} cores"
+        return f"roof of {cores}: {peak / 1e9:.0f} GFLOP/s, {bandwidth / 1e9:.0f} GB/s {self._way_of(source)}"
+
+    def _way_of(self, source: str) -> str:
+        return f"from {source}" if source == self.memory else f"into {source}"
+
+    def nominal_figures(self, clock: float, assumed: bool, measured: float | None) -> str:
+        told = f"nominal, at {clock:g} GHz"
+        told += " (assumed: the processor is not listed)" if assumed else ""
+        return told if measured is None else f"{told}; measured peak of one core: {measured / 1e9:.0f} GFLOP/s"
+
+    def no_arithmetic(self, moved: str, memory: float, cache: str = "") -> str:
+        come = f"{moved} come into {cache}" if cache else f"at least {moved} move"
+        return f"no arithmetic, so no roofline of operations: {come}, from memory at {memory / 1e9:.0f} GB/s at best"
 
     def path_point(self, number: int, name: str, intensity: float, rate: float) -> str:
-        return f"{number}  {name}: {intensity:.2f}, {rate / 1e9:.3g} GFLOP/s"
+        return f"{number}  {name}: {intensity:.2f} op/byte, {rate / 1e9:.3g} GFLOP/s"
 
     def path_told(self, before: float, after: float, steps: int) -> str:
         return f"roofline path of {steps} steps: {before / 1e9:.3g} to {after / 1e9:.3g} GFLOP/s, modelled"
 
     def path_sampled(self, looked_at: int, states: int) -> str:
         return f"{looked_at} of {states} states were looked at"
-
-    def peak(self, rate: float) -> str:
-        return f"{rate / 1e9:.0f} GFLOP/s"
-
-    def bandwidth(self, rate: float) -> str:
-        return f"{rate / 1e9:.0f} GB/s"
 
     def attainable(self, intensity: float, rate: float) -> str:
         return f"{intensity:.2f} operations a byte: {rate / 1e9:.1f} GFLOP/s at best"
