@@ -13,6 +13,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from workbench.codegen.llvm.lines import FLOW, FUNCTION, KEPT, LOOP
@@ -68,6 +69,7 @@ def measure(session: Any, native: bool = True) -> list[Row]:
     """The rows of a session: every graph and loop step, then native code."""
     provenance = session.provenance
     kernels = provenance.kernels
+    reaches = partial(_reaches, inputs=_moves_inputs(session))
     rows: list[Row] = []
     for index, known in enumerate(index_of(session)):
         functions = session.step(index).stage.module.functions.values()
@@ -75,7 +77,7 @@ def measure(session: Any, native: bool = True) -> list[Row]:
         traced: Counter[str] = Counter()
         for kind, node in _things(functions):
             counts[kind] += 1
-            traced[kind] += _reaches(known.sources_of(node))
+            traced[kind] += reaches(known.sources_of(node))
         rows += [Row(known.step.label, kind, counts[kind], traced[kind], Counter()) for kind in counts]
     for form, stage in NATIVE.items() if native else ():
         how: Counter[str] = Counter()
@@ -85,7 +87,7 @@ def measure(session: Any, native: bool = True) -> list[Row]:
             for spot in provenance.native(kernel, form).spots:
                 how[spot.how] += 1
                 if spot.line not in memo:
-                    memo[spot.line] = _reaches(provenance.sources(kernel, spot))
+                    memo[spot.line] = reaches(provenance.sources(kernel, spot))
                 reached += memo[spot.line]
         rows.append(Row(stage, "instructions", sum(how.values()), reached, how))
     return rows
@@ -104,9 +106,16 @@ def _things(functions: Any) -> Iterator[tuple[str, Any]]:
                 yield "statements", node
 
 
-def _reaches(sources: Any) -> bool:
-    """Whether nodes of the file are among them; its inputs alone do not count."""
-    return any(isinstance(item, ImportedFrom) and not item.name.startswith("input ") for item in sources)
+def _reaches(sources: Any, inputs: bool) -> bool:
+    """Whether nodes of the file are among them; its `inputs` alone count where something is done with these alone."""
+    return any(isinstance(item, ImportedFrom) and (inputs or not item.name.startswith("input ")) for item in sources)
+
+
+def _moves_inputs(session: Any) -> bool:
+    """Whether an input is moved into another layout: what does that leads to the input, and to no node."""
+    module = session.step("AlterOpLayout").stage.module if "AlterOpLayout" in session.labels else None
+    calls = [node for node in pre_order(module["main"]) if isinstance(node, r.Call)] if module is not None else []
+    return any(getattr(call.op, "name", "") == "layout_transform" and isinstance(call.args[0], r.Var) for call in calls)
 
 
 def table(rows: list[Row]) -> str:

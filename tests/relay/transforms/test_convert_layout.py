@@ -81,18 +81,6 @@ def test_before_and_after(name: str, golden) -> None:
     golden(f"{script(mod)}\n# {name}: {'; '.join(firing.rule.name for firing in log)}\n\n{script(after)}", suffix=".py")
 
 
-def test_a_move_of_a_parameter_comes_from_who_asked_for_it() -> None:
-    called = conv(plane())
-    mod = infer_type(IRModule.from_expr(relay.nn.relu(called)))
-    before = list(post_order(mod["main"]))
-    (asking,) = [node for node in before if isinstance(node, e.Call) and node.op.name == "nn.conv2d"]
-    with PassContext(opt_level=3), origin.recording(before) as origins:
-        made = transform.ConvertLayout({"nn.conv2d": ["NHWC", "default"]})(mod)
-    calls = [node for node in post_order(made["main"]) if isinstance(node, e.Call)]
-    (of_data,) = [one for one in calls if one.op.name == "layout_transform" and isinstance(one.args[0], e.Var)]
-    assert asking in origins.of(of_data)
-
-
 FOLLOWERS: dict[str, Callable[[e.Expr], e.Expr]] = {
     "unary": relay.tanh,
     "clip": lambda y: relay.clip(y, a_min=0.0, a_max=0.5),

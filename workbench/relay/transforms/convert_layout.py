@@ -183,8 +183,7 @@ class Converter:
         return found if isinstance(found, Placed) else None
 
     def _arranged(self, old: e.Call, found: Arrangement, started: int) -> _Value:
-        wanted = zip(old.args, found.operands, strict=True)
-        args = tuple(self._operand(argument, each, old) for argument, each in wanted)
+        args = tuple(self._operand(argument, wanted) for argument, wanted in zip(old.args, found.operands, strict=True))
         if found.op is None:
             return _Value(args[0], found.result)
         made = e.Call(found.op, args)
@@ -192,20 +191,13 @@ class Converter:
         self._tell(ARRANGE, old, made, started)
         return _Value(made, found.result)
 
-    def _operand(self, argument: e.Expr, wanted: Any, call: e.Call) -> e.Expr:
+    def _operand(self, argument: e.Expr, wanted: Any) -> e.Expr:
         each: Any = wanted
         if isinstance(wanted, tuple):
             assert isinstance(argument, e.Tuple)
-            made = e.Tuple(tuple(self._moved_for(item, each[at], call) for at, item in enumerate(argument.fields)))
+            made = e.Tuple(tuple(self.moved(item, each[at]) for at, item in enumerate(argument.fields)))
             return origin.derived(made, argument)
-        return self._moved_for(argument, wanted, call)
-
-    def _moved_for(self, old: e.Expr, wanted: Placed | None, call: e.Call) -> e.Expr:
-        """As `moved`; a move of a parameter, which no operator made, comes from the call that asked for it."""
-        made = self.moved(old, wanted)
-        if isinstance(old, e.Var) and made is not self.values[id(old)].expr:
-            origin.derived(made, old, call)
-        return made
+        return self.moved(argument, wanted)
 
     # --- moving data ---
 
