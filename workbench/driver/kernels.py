@@ -47,7 +47,7 @@ from .pristine import constants
 IDLE_SECONDS: Final = 30.0
 MOST_HELPERS: Final = 3
 """What is not shared takes a third of a build, and each has 150 MB."""
-PORTION: Final = 0.25
+PORTION: Final = 0.1
 """Of the work that is left, what a helper takes at once: each request waits some milliseconds for this process."""
 
 helpers: Final = Helpers("workbench.driver.kernels", IDLE_SECONDS)
