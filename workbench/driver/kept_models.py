@@ -21,12 +21,12 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
+from .. import __version__
 from ..codegen.backend import backend_of
 from ..codegen.llvm.cache import stores
 from ..codegen.llvm.texts import Texts
@@ -80,16 +80,9 @@ def key_of(plan: CompilePlan, module: IRModule, deciders: Sequence[PassInstrumen
         "settings": plan.settings.to_json(),
         "target": [str(target), repr(facts), backend_of(target).key_of(target)],
         "limits": str(limits),
-        "versions": [_version("compiler-workbench"), np.__version__, sys.version],
+        "versions": [__version__, np.__version__, sys.version],
         "sources": sources,
     }
-
-
-def _version(distribution: str) -> str:
-    try:
-        return version(distribution)
-    except PackageNotFoundError:  # it runs from its folder, and is not installed
-        return ""
 
 
 def _is_own(row: Any) -> bool:
