@@ -18,9 +18,10 @@ import pytest
 
 import workbench as wb
 from tests.driver.test_kept_models import X, by_numpy, deep, written
+from tests.driver.test_progress import Bars
 from workbench import relay
 from workbench.codegen.sharing import Helpers
-from workbench.core import reliance
+from workbench.core import progress, reliance
 from workbench.core.child import Child, ChildFailure
 from workbench.core.equal import same
 from workbench.core.errors import WorkbenchError
@@ -124,6 +125,13 @@ def test_a_kernel_is_told_as_plain_data(model: Any) -> None:
         assert str(made.choice) == str(kernel.choice)
         assert (made.name, made.block, made.target) == (kernel.name, kernel.block, kernel.target)
         assert compile_kernel(made) == compile_kernel(kernel)
+
+
+def test_a_build_from_kernels_tells_of_itself() -> None:
+    heard = Bars()
+    with progress.listening(heard):
+        wb.open(wide()).build()
+    assert any(line.startswith("kernels of") for line in heard.lines), heard.lines
 
 
 def test_what_runs_is_right() -> None:

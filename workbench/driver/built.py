@@ -29,6 +29,7 @@ from .kernels import compile_graph, helper_count, helpers
 from .native import model_of
 from .pipeline import CODEGEN, LOWER
 from .plan import CompilePlan, default_rows
+from .progress import with_progress
 
 if TYPE_CHECKING:
     from .history import Stage
@@ -48,6 +49,7 @@ def built(session: Session) -> Any:
         return history.model(identity) or _built(session, identity)
 
 
+@with_progress
 def _built(session: Session, identity: str) -> Any:
     """The native code of a session, of which only one thread asks at a time."""
     history, actions = session.history, session.actions

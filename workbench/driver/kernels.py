@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 from ..codegen.backend import backend_of
 from ..codegen.llvm.texts import Texts
 from ..codegen.sharing import Helpers, Shared
-from ..core import progress
+from ..core import collecting, progress
 from ..core.child import Child
 from ..core.errors import WorkbenchError
 from ..core.host import usable_threads
@@ -145,7 +145,8 @@ def _compile(request: Mapping[str, Any], frames: Sequence[bytearray]) -> tuple[M
         setattr(limits, name, value)
     level, required, disabled, config = request["settings"]
     kernels = [_made(told) for told in json.loads(frames[0])]
-    with kernels[0].target, PassContext(level, required, disabled, config=config).applied():
+    context = PassContext(level, required, disabled, config=config)
+    with kernels[0].target, context.applied(), collecting.rarely():
         made = [compile_kernel(kernel) for kernel in kernels]
     units = [{**asdict(replace(one.code, objects=())), "objects": len(one.code.objects)} for one in made]
     answers: list[bytes] = []
