@@ -49,7 +49,7 @@ def test_the_table_is_drawn_as_text_beside_the_profile(harness: Harness, monkeyp
     expect(table.get_by_role("cell").last).to_have_text("+100 %")
     expect(pane).to_contain_text("ratio 2.00 (1 thread")
     expect(pane.locator("img")).to_have_count(0)
-    expect(pane.locator(".wb-peer table")).to_have_count(1)
+    expect(pane.locator(".wb-beside table")).to_have_count(1)
     expect(pane.locator(".wb-roof")).to_have_count(0)
     pane.get_by_role("button", name="Run it").click()
     expect(pane.get_by_role("listbox", name="Kernel calls")).to_be_visible(timeout=20_000)

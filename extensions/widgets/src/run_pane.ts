@@ -50,7 +50,7 @@ export function RunPane({ store, select }: { store: RunStore; select: (row: Call
         <span role="status" title=${say.values.callsHelp}>${say.values.summary(store.found.rows.length, micro(store.found.seconds), store.found.runs, store.found.inputs, micro(store.found.empty), micro(store.found.whole))}</span>`}
     </div>
     ${store.problem && html`<${Problem} error=${store.problem} />`}
-    <div class="wb-runs">${store.peer && html`<div class="wb-beside wb-peer" tabindex="0" role="region" aria-label=${say.values.against}><${Drawn} ...${store.peer} /></div>`}
+    <div class="wb-runs">${store.peer && html`<div class="wb-beside" tabindex="0" role="region" aria-label=${say.values.against}><${Drawn} ...${store.peer} /></div>`}
     ${store.found ? html`<div class="wb-tensors wb-calls"><${ChoiceList} label=${say.values.calls} items=${rows} chosen=${rows.findIndex((row) => row.number === store.chosen)}
       choose=${choose} title=${(row: CallRow) => say.values.callHelp(row.kernel, row.gives)} draw=${draw} /></div>` : !store.peer && html`<p class="wb-muted">${say.values.runEmpty}</p>`}</div>
   </div>`;
