@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import nbformat
@@ -32,6 +33,6 @@ def test_twenty_screens_take_at_most_three_megabytes() -> None:
     print(f"20 screens: {size / 1e6:.2f} MB")
     assert size <= 3_000_000
     told = [data["text/plain"] for data in drawn]
-    assert all("FuseOps: 52 changes" in text for text in told[:16])
+    assert all(re.search(r"FuseOps: [1-9]\d* changes", text) for text in told[:16])
     assert all("sch.get_block(" in text for text in told[16:])
     assert all("<img" in data["text/html"] for data in folds), "there is room for the picture in each"
