@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..codegen.backend import backend_of
@@ -23,7 +24,7 @@ from ..core.transform import PassContext
 from ..lower.entry import Lowered
 from ..runtime.model import CompiledModel
 from .actions import deciding
-from .history import Step, identities
+from .history import identities
 from .kept_models import Key, find, keep, key_of
 from .kernels import compile_graph, helper_count, helpers
 from .native import model_of
@@ -40,7 +41,7 @@ def built(session: Session) -> Any:
     """The native code of a session.  Raises what stopped it on the way."""
     history, actions = session.history, session.actions
     if CODEGEN not in session.labels or history.guard is not None or PassContext.current().instruments:
-        return compiled(session).stage.compiled
+        return _by_steps(session)
     identity = identities(actions)[session.labels.index(CODEGEN)]
     known = history.model(identity)
     if known is not None:
@@ -57,28 +58,27 @@ def _built(session: Session, identity: str) -> Any:
     looked_at = history.peek(actions, codegen) is not None
     key = None if looked_at else key_of(session.plan, session.step(0).stage.module, session.deciders)
     if key is None:
-        return compiled(session).stage.compiled
+        return _by_steps(session)
     lower = session.labels.index(LOWER)
 
     def lowered() -> Lowered | None:
         return step.stage.lowered if (step := session.step(LOWER)).error is None else None
 
-    def by_steps() -> Any:
-        return compiled(session).stage.compiled
-
+    # What stood in place of something when earlier steps were computed is not in a key of now: these are not kept.
     known = len(history.computed(actions))
-    model = _kept_or_made(key, session.plan, lowered if known <= lower else None, by_steps, keeps=known <= 1)
+    given = lowered if known <= lower else None
+    model = _kept_or_made(key, session.plan, given, partial(_by_steps, session), keeps=known <= 1)
     if history.peek(actions, codegen) is None:
         history.note_model(identity, model)
     return model
 
 
-def compiled(session: Session) -> Step:
-    """The step of a session's native code, computed.  Raises what stopped it."""
+def _by_steps(session: Session) -> Any:
+    """The native code of a session's last step, computed.  Raises what stopped it."""
     step = session.step(CODEGEN)
     if step.error is not None:
         raise step.error
-    return step
+    return step.stage.compiled
 
 
 def built_alone(plan: CompilePlan, module: IRModule, carried_out: Callable[[CompilePlan], Stage]) -> CompiledModel:

@@ -116,10 +116,10 @@ def find(key: Key | None, target: Target) -> CompiledModel | None:
     return None
 
 
-def keep(key: Key | None, model: CompiledModel) -> None:
+def keep(key: Key, model: CompiledModel) -> None:
     """Write a model under its key, in a thread of its own; the process ends after it."""
     layers = stores(models=True)
-    if key is None or not layers or layers[0].read_only or model.module.code.foreign:
+    if not layers or layers[0].read_only or model.module.code.foreign:
         return
     thread = threading.Thread(target=_write, args=(layers[0], key, model, pristine.constants()), name=THREAD)
     try:
