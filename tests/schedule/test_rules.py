@@ -30,6 +30,8 @@ from workbench.tir.transforms.pipeline import lower
 from workbench.topi.nn_conv import Conv2D
 from workbench.topi.nn_dense import BatchMatMul, DensePack, MatMul
 from workbench.topi.nn_norm import Softmax
+from workbench.topi.nn_pool import MaxPool2D
+from workbench.topi.transform_join import Concatenate
 
 
 def convolution(ci: int, co: int, size: int, kernel: int, groups: int = 1, stride: int = 1) -> Made:
@@ -164,6 +166,17 @@ def joined_heads() -> Made:
     return loops_alone([x, made])
 
 
+def joined_channels(*channels: int) -> Made:
+    """Pictures joined along their channels, which lie last."""
+    given = [te.placeholder((1, 5, 6, count), name=f"X{number}") for number, count in enumerate(channels)]
+    return loops_alone([*given, Concatenate(axis=3).compute(given)])
+
+
+def padded_windows(channels: int) -> Made:
+    op = MaxPool2D(pool_size=(3, 3), strides=(2, 2), padding=(1, 1, 1, 1), layout="NHWC")
+    return implemented(op, [te.placeholder((1, 13, 14, channels), name="X")])
+
+
 def crossing_rows() -> Made:
     """Vectors of 16 would cross the ends of what is taken of each row."""
     x = te.placeholder((4, 32), name="X")
@@ -237,6 +250,9 @@ KERNELS: dict[str, Callable[[], Made]] = {
     "elementwise odd": lambda: elementwise(1, 3, 7), "mean": mean,
     "split heads": split_heads, "joined heads": joined_heads, "crossing rows": crossing_rows,
     "transposed": transposed, "into blocks": into_blocks, "into odd blocks": lambda: into_blocks(60, 12),
+    "channels": lambda: joined_channels(48, 16, 32), "channels, by eight": lambda: joined_channels(24, 16, 24),
+    "channels, odd": lambda: joined_channels(20, 13, 31),
+    "windows": lambda: padded_windows(32), "windows, odd": lambda: padded_windows(20),
     "taken": taken, "sums": lambda: sums(3, 10, 37), "sums prime": lambda: sums(7, 40),
     "row means": row_means, "sums one": lambda: sums(1, 1, 33), "sums many": lambda: sums(4, 96, 48),
 }  # fmt: skip
@@ -288,7 +304,8 @@ def vector_loops(sch: Schedule, block: str) -> list[int]:
 @pytest.mark.parametrize(
     ("name", "block", "lanes"),
     (("split heads", "heads", [16]), ("joined heads", "joined", [16]), ("taken", "taken", [16]),
-     ("crossing rows", "joined", []), ("transposed", "turned", [])),
+     ("crossing rows", "joined", []), ("transposed", "turned", []), ("channels", "concatenate", [16]),
+     ("channels, by eight", "concatenate", [8]), ("channels, odd", "concatenate", []), ("windows", "pool_pad", [16])),
 )  # fmt: skip
 def test_rows_in_step_with_memory_become_vectors(name: str, block: str, lanes: list[int]) -> None:
     assert vector_loops(scheduled(KERNELS[name]()), block) == lanes
@@ -335,7 +352,10 @@ def buffers_of(schedule: Schedule) -> list[t.Buffer]:
     return [node for node in post_order(schedule.func) if isinstance(node, t.Buffer)]
 
 
-@pytest.mark.parametrize("name", ("split heads", "joined heads", "transposed", "taken", "row means"))
+ONE_PASS = ("split heads", "joined heads", "transposed", "taken", "row means", "channels", "windows")
+
+
+@pytest.mark.parametrize("name", ONE_PASS)
 def test_their_code_needs_one_pass(name: str) -> None:
     lowered = lower(scheduled(KERNELS[name]()).func)
     assert needs_one_pass(lowered.body)

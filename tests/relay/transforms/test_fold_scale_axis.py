@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from workbench import IRModule, relay
+from workbench.core.node import post_order
 from workbench.core.rewrite import why_not
 from workbench.relay import transform
 from workbench.relay.interpret import interpret
@@ -121,3 +122,81 @@ def test_blocked_channels_are_no_axis() -> None:
     conv = relay.nn.conv2d(x, constant(8, 8, 3, 3), data_layout="NCHW4c")
     found = why_not(fold_scale_axis.BACKWARD["scale-after"], relay.multiply(conv, powers(2, 1, 1, 4)))
     assert "a call of a convolution or product whose channels are axes" in str(found)
+
+
+# --- chains of factors and summands -----------------------------------------------------------------------------------
+
+
+def operators_of(function: e.Function) -> list[str]:
+    return [node.op.name for node in post_order(function.body) if isinstance(node, e.Call)]
+
+
+def test_two_batch_norms_after_a_convolution_become_weights_and_one_bias() -> None:
+    x = relay.var("x", shape=(1, 3, 5, 5))
+    body: e.Expr = relay.nn.conv2d(x, constant(4, 3, 3, 3))
+    for _ in range(2):
+        body = relay.add(relay.multiply(body, powers(4, 1, 1)), constant(4, 1, 1))
+    before, after = folded(body, x)
+    constants = transform.FoldConstant()(IRModule({"main": after}))["main"]
+    assert operators_of(constants) == ["nn.conv2d", "add"]
+    agree(before, after)
+
+
+def test_a_bias_before_a_batch_norm_joins_its_summand() -> None:
+    x = relay.var("x", shape=(1, 3, 5, 5))
+    body: e.Expr = relay.add(relay.nn.conv2d(x, constant(4, 3, 3, 3)), constant(4, 1, 1))
+    body = relay.nn.relu(relay.add(relay.multiply(body, powers(4, 1, 1)), constant(4, 1, 1)))
+    before, after = folded(body, x)
+    constants = transform.FoldConstant()(IRModule({"main": after}))["main"]
+    assert operators_of(constants) == ["nn.conv2d", "add", "nn.relu"]
+    agree(before, after)
+
+
+def test_two_batch_norms_of_an_input_become_one() -> None:
+    x = relay.var("x", shape=(1, 4, 5, 5))
+    body: e.Expr = x
+    for _ in range(3):
+        body = relay.add(relay.multiply(powers(4, 1, 1), body), constant(4, 1, 1))
+    before, after = folded(body, x)
+    assert operators_of(after) == ["multiply", "add"]
+    agree(before, after)
+
+
+def test_a_sum_alone_keeps_its_factor() -> None:
+    x = relay.var("x", shape=(1, 4, 5, 5))
+    _, after = folded(relay.multiply(relay.add(x, constant(4, 1, 1)), powers(4, 1, 1)), x)
+    assert operators_of(after) == ["add", "multiply"]
+
+
+CHAINS_THAT_STAY: dict[str, Callable[[e.Expr], e.Expr]] = {
+    "a product beyond float32": lambda x: relay.multiply(relay.multiply(x, relay.const(1e30)), relay.const(1e30)),
+    "a product below float32": lambda x: relay.multiply(relay.multiply(x, relay.const(1e-30)), relay.const(1e-30)),
+    "an infinite factor": lambda x: relay.multiply(relay.multiply(x, relay.const(np.float32("inf"))), powers(1)),
+    "a sum beyond float32": lambda x: relay.add(relay.add(x, relay.const(3e38)), relay.const(3e38)),
+    "a constant of more elements": lambda x: relay.add(relay.add(x, constant(4, 1, 1)), constant(1, 5)),
+}
+
+
+@pytest.mark.parametrize("name", CHAINS_THAT_STAY)
+def test_constants_that_would_not_be_what_they_were_stay_apart(name: str) -> None:
+    x = relay.var("x", shape=(1, 4, 5, 5))
+    before, after = folded(CHAINS_THAT_STAY[name](x), x)
+    assert operators_of(after) == operators_of(before)
+
+
+def test_integers_that_wrap_and_values_that_are_used_twice_stay() -> None:
+    y = relay.var("y", shape=(4,), dtype="int8")
+    before, after = folded(relay.multiply(relay.multiply(y, relay.const(np.int8(9))), relay.const(np.int8(9))), y)
+    assert operators_of(after) == operators_of(before)
+    x = relay.var("x", shape=(1, 4, 5, 5))
+    inner = relay.multiply(x, powers(4, 1, 1))
+    before, after = folded(relay.add(relay.multiply(inner, powers(4, 1, 1)), inner), x)
+    assert operators_of(after) == operators_of(before)
+
+
+def test_a_chain_in_half_precision_is_combined_in_double() -> None:
+    x = relay.var("x", shape=(3,), dtype="float16")
+    factors = [relay.const(np.float16([2048.0, 3.0, 0.5])), relay.const(np.float16([2.0, 5.0, 0.25]))]
+    before, after = folded(relay.multiply(relay.multiply(x, factors[0]), factors[1]), x)
+    assert operators_of(after) == ["multiply"]
+    agree(before, after)

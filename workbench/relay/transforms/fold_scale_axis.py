@@ -3,7 +3,8 @@
     R.multiply(R.nn.conv2d(x, w), s)   ->   R.nn.conv2d(x, R.multiply(w, s'))      (backward: after it)
     R.nn.conv2d(R.multiply(x, s), w)   ->   R.nn.conv2d(x, R.multiply(w, s'))      (forward: before it)
 
-Only constant weights are scaled, so that FoldConstant finishes the work; sums may round differently.
+Only constant weights are scaled, so that FoldConstant finishes the work; sums may round differently.  Before that,
+FoldScaleAxis makes one factor and one summand of chains of them (`fold_affine`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from ..ir import expr as e
 from ..ir.operator import ChannelAxes
 from ..ir.types import TensorType
 from ..patterns import any_, constant, op, operators, where
+from .fold_affine import AFFINE
 from .rules import apply_rules
 
 BACKWARD = RuleTable("BackwardFoldScaleAxis")
@@ -231,7 +233,9 @@ def ForwardFoldScaleAxis(func: e.Function, mod: IRModule, ctx: PassContext) -> e
 
 @function_pass(opt_level=3, name="FoldScaleAxis", required=["InferType"], applies_to=e.Function)
 def FoldScaleAxis(func: e.Function, mod: IRModule, ctx: PassContext) -> e.Function:
-    """Fold factors into weights, those after a convolution first, then those before one."""
+    """Join constant factors and summands; then fold factors into weights, those after a convolution first."""
     if func.is_primitive:
         return func
-    return apply_rules(apply_rules(func, BACKWARD, mod), FORWARD, mod)
+    for rules in (AFFINE, BACKWARD, FORWARD):
+        func = apply_rules(func, rules, mod)
+    return func

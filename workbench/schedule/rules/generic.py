@@ -116,9 +116,9 @@ def elementwise(schedule: Schedule, name: str, machine: Machine) -> None:
         outer, _ = vectors(schedule, row, lanes)
         parallel(schedule, [*loops[:-count], *outer], iterations(site))
         return
-    if lanes_in_step(site, lanes) is not None:
+    if (shared := lanes_in_step(site, lanes)) is not None:
         around = loops[:-1] if (on := read_on(site)) is None else several_runs(schedule, loops, on)
-        vectors(schedule, loops[-1], lanes)  # rows stay whole: what tells their places is computed once a row
+        vectors(schedule, loops[-1], shared)  # rows stay whole: what tells their places is computed once a row
         parallel(schedule, around or loops, iterations(site))
         return
     if (along := read_along(site)) is not None:

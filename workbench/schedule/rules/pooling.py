@@ -20,8 +20,8 @@ from ..errors import require
 from ..references import BlockRV, LoopRV
 from ..schedule import Schedule
 from .generic import block_by_itself
-from .loops import UNROLLED_TAPS, extent_of_loop, parallel
-from .shapes import Machine, extent, is_reduction, iterations, of_kind, site_of
+from .loops import UNROLLED_TAPS, extent_of_loop, parallel, vectors
+from .shapes import Machine, extent, is_reduction, iterations, lanes_in_step, of_kind, site_of
 from .tiles import output_of
 
 MASKED: Final = 8
@@ -109,11 +109,17 @@ def _reduce_at(schedule: Schedule, block: BlockRV, loop: LoopRV, lanes: int) -> 
 
 
 def _padded_at(schedule: Schedule, block: BlockRV, loop: LoopRV, machine: Machine) -> None:
-    """Padding inside a loop.  Short rows go in vectors whose lanes outside of the data are left away, where there are
-    such; LLVM makes vectors of long ones, and writes out short ones number by number."""
+    """Padding inside a loop, in vectors where all lanes of one lie inside of the data or none does.  Other short rows
+    go in vectors whose lanes outside are left away, where there are such; LLVM makes vectors of long ones, and writes
+    out short ones number by number."""
+    site = site_of(schedule, block.target)
+    lanes = machine.lanes_for(site.block.writes[0].buffer)
+    shared = lanes_in_step(site, lanes)
     schedule.compute_at(block, loop, preserve_unit_loops=True)
     row = schedule.get_loops(block)[-1]
-    size = extent_of_loop(schedule, row)
-    if machine.lanes >= MASKED and size is not None and size <= SHORT * machine.lanes:
-        _, vector = schedule.split(row, factors=[None, machine.lanes_for(schedule.get(block).writes[0].buffer)])
+    size = extent_of_loop(schedule, row) or 0
+    if shared is not None and size % shared == 0:
+        vectors(schedule, row, shared)
+    elif machine.lanes >= MASKED and 0 < size <= SHORT * machine.lanes:
+        _, vector = schedule.split(row, factors=[None, lanes])
         schedule.vectorize(vector)

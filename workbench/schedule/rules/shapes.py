@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -10,7 +11,7 @@ from ...analysis.affine import Affine, Ranges, variables_of
 from ...analysis.tree import BlockSite
 from ...arith import nodes as n
 from ...arith.build import const
-from ...core.node import pre_order
+from ...core.node import children, pre_order
 from ...tir import nodes as t
 from ...tir.transforms.flatten_buffer import strides_of
 from ..schedule import Schedule
@@ -135,9 +136,16 @@ def lanes_in_step(site: BlockSite, lanes: int) -> int | None:
     """
     body, items = site.block.body, site.block.iter_vars
     size = extent(items[-1]) if len(items) == len(site.loops) > 1 else None
-    chosen = whole_lanes(size, lanes) if size is not None else None
-    if size is None or chosen is None or not isinstance(body, t.BufferStore):
+    most = whole_lanes(size, lanes) if size is not None else None
+    if size is None or most is None or not isinstance(body, t.BufferStore):
         return None
+    narrower = (most // 2,) if most % 2 == 0 and most >= 8 and any(map(is_choice, pre_order(body))) else ()
+    return next((chosen for chosen in (most, *narrower) if _in_step_by(site, body, size, chosen)), None)
+
+
+def _in_step_by(site: BlockSite, body: t.BufferStore, size: int, chosen: int) -> bool:
+    """Whether vectors of `chosen` lanes are in step; conditions take masks where lanes differ, which few have."""
+    items = site.block.iter_vars
     ranges = Ranges()
     for item in items:
         ranges.enter_extent(item.var, item.dom.min, item.dom.extent)
@@ -145,14 +153,46 @@ def lanes_in_step(site: BlockSite, lanes: int) -> int | None:
     ranges.enter_extent(whole, const(0), const(size // chosen))
     ranges.enter_extent(lane, const(0), const(chosen))
     cut = {id(items[-1].var): Affine.variable(whole).times(chosen).plus(Affine.variable(lane))}
+    moving = (lane, items[-1].var)
+
+    def form(expr: n.PrimExpr) -> Affine:
+        return Affine.of(expr, ranges).substituted(cut, ranges)
+
     for node in pre_order(body):
-        if is_choice(node):
-            return None  # a condition of lanes takes masks, which few processors have
+        if isinstance(node, n.Call) and is_choice(node) and not _is_shared(node.args[0], form, moving, chosen):
+            return False
         if isinstance(node, (t.BufferLoad, t.BufferStore)):
             step = _step(node, items[-1].var, cut, lane, ranges)
             if step != 1 and (step != 0 or node is body):
-                return None
-    return chosen
+                return False
+    return True
+
+
+def _is_shared(
+    condition: n.PrimExpr, form: Callable[[n.PrimExpr], Affine], moving: tuple[n.Var, n.Var], lanes: int
+) -> bool:
+    """Whether a condition holds in all lanes of a vector or in none, as ``i < 384`` in vectors of 16."""
+    parts = [condition]
+    for part in parts:
+        if isinstance(part, (n.And, n.Or, n.Not)):
+            parts += [child for child in children(part) if isinstance(child, n.PrimExpr)]
+        elif not isinstance(part, (n.LT, n.LE, n.GT, n.GE)) or not part.a.dtype.is_integer:
+            return False
+        elif not _passes_between(part, form(part.a).plus(form(part.b).times(-1)), moving, lanes):
+            return False
+    return True
+
+
+def _passes_between(comparison: n.CompareExpr, gap: Affine, moving: tuple[n.Var, n.Var], lanes: int) -> bool:
+    """Whether the gap between what is compared, a sum of multiples, changes its sign between vectors only."""
+    lane, row = moving
+    if any(not atom.variables.isdisjoint((id(lane), id(row))) for atom in gap.terms if atom.expr is not lane):
+        return False
+    factor = sum(factor for atom, factor in gap.terms.items() if atom.expr is lane)
+    sign = 1 if factor >= 0 else -1
+    border = 0 if isinstance(comparison, (n.LT, n.GE) if factor >= 0 else (n.GT, n.LE)) else 1
+    others = (factor for atom, factor in gap.terms.items() if atom.expr is not lane)
+    return not factor or abs(factor) * (lanes - 1) < math.gcd(sign * gap.offset - border, *others)
 
 
 def _step(

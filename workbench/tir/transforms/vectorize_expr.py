@@ -92,7 +92,7 @@ class Lanes:
 # --- classes that are more than lane by lane ----------------------------------------------------------------------
 
 
-def _plain(expr: n.PrimExpr) -> n.PrimExpr:
+def plain(expr: n.PrimExpr) -> n.PrimExpr:
     """A broadcast's scalar; other expressions as they are."""
     return expr.value if isinstance(expr, n.Broadcast) else expr
 
@@ -102,7 +102,7 @@ def _sum(self: Lanes, node: Any, done: dict[int, n.PrimExpr]) -> n.PrimExpr:
     make = add if isinstance(node, n.Add) else subtract
     if node.dtype.is_float:
         return type(node)(self.spread(a), self.spread(b))
-    a, b = _plain(a), _plain(b)
+    a, b = plain(a), plain(b)
     if not a.dtype.is_vector and not b.dtype.is_vector:
         return n.Broadcast(make(a, b), self.lanes)
     if isinstance(a, n.Ramp) and isinstance(b, n.Ramp):
@@ -125,7 +125,7 @@ def _product(self: Lanes, node: n.Mul, done: dict[int, n.PrimExpr]) -> n.PrimExp
     a, b = done[id(node.a)], done[id(node.b)]
     if node.dtype.is_float:
         return n.Mul(self.spread(a), self.spread(b))
-    a, b = _plain(a), _plain(b)
+    a, b = plain(a), plain(b)
     if not a.dtype.is_vector and not b.dtype.is_vector:
         return n.Broadcast(multiply(a, b), self.lanes)
     for ramp, scale in ((a, b), (b, a)):
@@ -139,7 +139,7 @@ def _quotient(self: Lanes, node: Any, done: dict[int, n.PrimExpr]) -> n.PrimExpr
 
     They do when base and c are multiples of some g that is greater than the distance from first to last lane.
     """
-    a, b = _plain(done[id(node.a)]), _plain(done[id(node.b)])
+    a, b = plain(done[id(node.a)]), plain(done[id(node.b)])
     if not a.dtype.is_vector and not b.dtype.is_vector:
         return n.Broadcast((floordiv if isinstance(node, n.FloorDiv) else floormod)(a, b), self.lanes)
     if not isinstance(a, n.Ramp) or not isinstance(b, n.IntImm) or not isinstance(a.stride, n.IntImm):
@@ -150,6 +150,34 @@ def _quotient(self: Lanes, node: Any, done: dict[int, n.PrimExpr]) -> n.PrimExpr
     if isinstance(node, n.FloorDiv):
         return n.Broadcast(floordiv(a.base, b), self.lanes)
     return n.Ramp(floormod(a.base, b), a.stride, self.lanes)
+
+
+def _comparison(self: Lanes, node: Any, done: dict[int, n.PrimExpr]) -> n.PrimExpr:
+    """``ramp < c`` and the like, asked once where all lanes lie on one side of c.
+
+    They do when base and c are multiples of some g that is greater than the distance from first to last lane: the
+    lanes are then within one multiple of g, where ``x < c`` has one answer (so has ``x >= c``; ``x <= c`` is
+    ``x < c + 1``).
+    """
+    a, b = plain(done[id(node.a)]), plain(done[id(node.b)])
+    if not a.dtype.is_vector and not b.dtype.is_vector:
+        return n.Broadcast(type(node)(a, b), self.lanes)
+    ramp, limit, at_or_beyond = (a, b, (n.LT, n.GE)) if isinstance(a, n.Ramp) else (b, a, (n.GT, n.LE))
+    if isinstance(ramp, n.Ramp) and isinstance(ramp.stride, n.IntImm) and not limit.dtype.is_vector:
+        beyond = 0 if isinstance(node, at_or_beyond) else 1
+        edge = limit.value + beyond if isinstance(limit, n.IntImm) else math.gcd(multiple_of(limit), beyond)
+        if 0 <= ramp.stride.value * (self.lanes - 1) < math.gcd(multiple_of(ramp.base), edge):
+            first = {id(ramp): ramp.base}
+            return n.Broadcast(type(node)(first.get(id(a), a), first.get(id(b), b)), self.lanes)
+    return type(node)(self.spread(a), self.spread(b))
+
+
+def _logical(self: Lanes, node: Any, done: dict[int, n.PrimExpr]) -> n.PrimExpr:
+    """Of what all lanes have in common, the same."""
+    parts = [plain(done[id(part)]) for part in children(node)]
+    if any(part.dtype.is_vector for part in parts):
+        return type(node)(*map(self.spread, parts))
+    return n.Broadcast(type(node)(*parts), self.lanes)
 
 
 def _cast(self: Lanes, node: n.Cast, done: dict[int, n.PrimExpr]) -> n.PrimExpr:
@@ -164,11 +192,9 @@ def _cast(self: Lanes, node: n.Cast, done: dict[int, n.PrimExpr]) -> n.PrimExpr:
 def _call(self: Lanes, node: n.Call, done: dict[int, n.PrimExpr]) -> n.PrimExpr:
     if node.op in _NOT_IN_LANES or not INTRINSICS[node.op].pure:
         raise Scalarise(f"{node.op} has no form in lanes")
-    arguments = [done[id(argument)] for argument in node.args]
-    if node.op == "if_then_else" and not arguments[0].dtype.is_vector:
-        arguments = [arguments[0], *(self.spread(argument) for argument in arguments[1:])]
-    else:
-        arguments = [self.spread(argument) for argument in arguments]
+    arguments = [self.spread(done[id(argument)]) for argument in node.args]
+    if node.op == "if_then_else":  # one choice for all lanes where they agree
+        arguments[0] = plain(arguments[0])
     return n.Call(node.dtype.with_lanes(self.lanes), node.op, tuple(arguments))
 
 
@@ -190,6 +216,8 @@ _BUILDERS: Final[dict[type, Any]] = {
     n.Mul: _product,
     n.FloorDiv: _quotient,
     n.FloorMod: _quotient,
+    **dict.fromkeys((n.LT, n.LE, n.GT, n.GE), _comparison),
+    **dict.fromkeys((n.And, n.Or, n.Not), _logical),
     n.Cast: _cast,
     n.Call: _call,
     n.Let: _let,

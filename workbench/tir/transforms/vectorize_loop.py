@@ -24,7 +24,7 @@ from ..build import seq
 from .constant_fold import fold
 from .copies import fresh_copy
 from .pragmas import under_pragmas
-from .vectorize_expr import Lanes, Scalarise
+from .vectorize_expr import Lanes, Scalarise, plain
 
 
 @function_pass(name="VectorizeLoop", applies_to=t.PrimFunc)
@@ -73,8 +73,8 @@ def _stmt(stmt: t.Stmt, loop: t.For, lanes: Lanes) -> Task:
         if leaf is not None:
             return leaf(stmt, lanes)
         if isinstance(stmt, t.IfThenElse):
-            condition = lanes.vector(stmt.condition)
-            if condition is not stmt.condition and not _can_be_masked(stmt, lanes):
+            condition = plain(lanes.vector(stmt.condition))
+            if condition.dtype.is_vector and not _can_be_masked(stmt, lanes):
                 return _serial(stmt, loop)
             return (yield _if(stmt, condition, loop, lanes))
         if isinstance(stmt, t.For):
@@ -152,7 +152,7 @@ def _let(stmt: t.LetStmt, value: n.PrimExpr, loop: t.For, lanes: Lanes) -> Task:
 
 
 def _if(stmt: t.IfThenElse, condition: n.PrimExpr, loop: t.For, lanes: Lanes) -> Task:
-    if condition is stmt.condition:
+    if not condition.dtype.is_vector:
         then_case = yield _stmt(stmt.then_case, loop, lanes)
         else_case = None
         if stmt.else_case is not None:

@@ -1,0 +1,86 @@
+"""Conditions in vectors: asked once where all lanes agree, of each lane elsewhere; the numbers are the same."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from tests.codegen.support import build, function
+from workbench.arith import nodes as n
+from workbench.core.node import pre_order
+from workbench.tir import nodes as t
+from workbench.tir.interpret import interpret
+from workbench.tir.transforms.pipeline import lower
+
+JOINED = """
+def joined(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32"), C: T.Buffer((64,), "float32")):
+    for i in T.serial(8):
+        for lane in T.vectorized(8):
+            C[i * 8 + lane] = T.if_then_else({condition}, A[i * 8 + lane], B[i * 8 + lane])
+"""
+STORED = """
+def stored(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32"), C: T.Buffer((64,), "float32")):
+    for i in T.serial(8):
+        for lane in T.vectorized(8):
+            C[i * 8 + lane] = B[i * 8 + lane]
+    for i in T.serial(8):
+        for lane in T.vectorized(8):
+            if {condition}:
+                C[i * 8 + lane] = A[i * 8 + lane]
+"""
+
+
+def conditions_in(text: str) -> list[n.PrimExpr]:
+    """The conditions of a lowered program."""
+    nodes = list(pre_order(lower(function(text)).body))
+    choices = [node.args[0] for node in nodes if isinstance(node, n.Call) and node.op == "if_then_else"]
+    return choices + [node.condition for node in nodes if isinstance(node, t.IfThenElse)]
+
+
+def expected(condition: str, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    places = [(i, lane) for i in range(8) for lane in range(8)]
+    return np.where([eval(condition, {"i": i, "lane": lane}) for i, lane in places], a, b)
+
+
+PLACES = ("i * 8 + lane", "i * 16 + lane", "i * 8 + lane * 2", "i * 8 - lane", "i * 4 + lane", "i * 8 + lane + 1")
+LIMITS = (16, 24, 15, 20, 0, -8)
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("program", [JOINED, STORED], ids=["chosen", "stored"])
+def test_every_comparison_chooses_what_each_lane_asks_for(place: str, program: str) -> None:
+    a, b = np.arange(64, dtype=np.float32), -np.arange(64, dtype=np.float32)
+    for limit, sign, turned in itertools.product(LIMITS, ("<", "<=", ">", ">="), (False, True)):
+        condition = f"{limit} {sign} {place}" if turned else f"{place} {sign} {limit}"
+        found = np.full(64, np.nan, np.float32)
+        interpret(lower(function(program.format(condition=condition))), a, b, found)
+        np.testing.assert_array_equal(found, expected(condition, a, b), condition)
+
+
+@pytest.mark.parametrize(
+    ("condition", "once"),
+    [
+        ("i * 8 + lane < 24", True),
+        ("i * 8 + lane >= 24", True),
+        ("24 > i * 8 + lane", True),
+        ("24 <= i * 8 + lane", True),
+        ("i * 8 + lane <= 23", True),
+        ("i * 8 + lane > 23", True),
+        ("i * 8 + lane < 24 and i * 8 + lane >= 8", True),
+        ("i * 8 + lane < 25", False),
+        ("i * 8 + lane <= 24", False),
+        ("i * 8 + lane < 24 and lane < 3", False),
+        ("i * 4 + lane < 24", False),
+        ("i * 8 + lane * 2 < 24", False),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("program", [JOINED, STORED], ids=["chosen", "stored"])
+def test_one_question_where_no_vector_lies_on_both_sides(program: str, condition: str, once: bool) -> None:
+    text = program.format(condition=condition)
+    assert any(asked.dtype.is_vector for asked in conditions_in(text)) != once
+    a, b = np.arange(64, dtype=np.float32), -np.arange(64, dtype=np.float32)
+    found = np.full(64, np.nan, np.float32)
+    build(text)(a, b, found)
+    np.testing.assert_array_equal(found, expected(condition, a, b))
