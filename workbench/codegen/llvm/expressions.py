@@ -354,8 +354,18 @@ def _not(self: ExpressionEmitter, node: n.Not) -> Emission:
     return self.assign(a.dtype, f"xor {a.typed}, {constant(True, a.dtype)}")
 
 
+_ANSWERS: dict[bool, str] = {value: constant(value, BOOL) for value in (True, False)}
+_DECIDED: dict[str, bool] = {
+    text: value for value, one in _ANSWERS.items() for text in (one, splat(one, BOOL.with_lanes(2)))
+}
+"""Conditions that are constants, as those of loops that are written out."""
+
+
 def _select(self: ExpressionEmitter, node: n.Select) -> Emission:
     condition = yield node.condition
+    decided = _DECIDED.get(condition.text)
+    if decided is not None:
+        return (yield node.true_value if decided else node.false_value)
     yes = yield node.true_value
     no = yield node.false_value
     return choose(self, condition, yes, no)

@@ -44,8 +44,8 @@ def _post(node: Any) -> Any:
         return None
     if isinstance(node, n.Not):
         return build.logical_not(node.a)
-    if isinstance(node, n.Select) and isinstance(node.condition, n.IntImm):
-        return node.true_value if node.condition.value else node.false_value
+    if isinstance(node, n.Select):
+        return _decided(node)
     if isinstance(node, n.Call) and node.op == "if_then_else" and isinstance(node.args[0], n.IntImm):
         return node.args[1] if node.args[0].value else node.args[2]
     if isinstance(node, t.IfThenElse) and isinstance(node.condition, n.IntImm):
@@ -53,6 +53,14 @@ def _post(node: Any) -> Any:
     if isinstance(node, t.SeqStmt):
         return _without_nothing(node)
     return None
+
+
+def _decided(node: n.Select) -> n.PrimExpr | None:
+    """The arm of a choice that is a constant, of all lanes or of one."""
+    condition = node.condition.value if isinstance(node.condition, n.Broadcast) else node.condition
+    if not isinstance(condition, n.IntImm):
+        return None
+    return node.true_value if condition.value else node.false_value
 
 
 def _without_nothing(node: t.SeqStmt) -> t.Stmt | None:

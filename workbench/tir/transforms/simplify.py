@@ -4,22 +4,31 @@
                  if y * 8 + x < 64:
                      A[(y * 8 + x) // 8] = B[...]
 
+What a loop asks in each iteration, and none of them changes, is asked before it:
+
+    before:  for j in T.serial(4):                         after:  if i * 7 + x < 27:
+                 if i * 7 + x < 27:                                    for j in T.serial(4):
+                     A[i * 7 + x, j] = ...                                 A[i * 7 + x, j] = ...
+
 Runs with the ranges of the loops and block iterators around an expression, which hold for the whole function because
 every variable is bound once.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from ...arith import nodes as n
-from ...arith.build import const
+from ...arith.build import all_of, conjuncts, const
 from ...arith.simplify import Simplifier
 from ...core.node import Node, post_order, pre_order, rewrite, substitute
 from ...core.transform import function_pass
 from .. import nodes as t
 from ..build import seq
 from .pragmas import has_pragmas
+
+_IN_ORDER: Final = (t.ForKind.SERIAL, t.ForKind.UNROLLED, t.ForKind.VECTORIZED)
+"""Loops of one thread."""
 
 
 @function_pass(name="Simplify", applies_to=t.PrimFunc)
@@ -34,21 +43,50 @@ def Simplify(func: t.PrimFunc, mod: Any, ctx: Any) -> t.PrimFunc:
             for item in node.iter_vars:
                 simplifier.bind_range(item.var, item.dom.min, item.dom.extent)
 
-    def post(node: Node) -> Node | None:
-        if isinstance(node, t.IfThenElse) and isinstance(node.condition, n.IntImm):
-            return node.then_case if node.condition.value else (node.else_case or t.Evaluate(const(0)))
-        if isinstance(node, t.SeqStmt):
-            kept = [stmt for stmt in node.stmts if not _is_nothing(stmt)]
-            nested = any(isinstance(stmt, t.SeqStmt) for stmt in kept)
-            return seq(kept) if nested or len(kept) != len(node.stmts) else None
-        return None
-
     def pre(node: Node) -> Node | None:
         if isinstance(node, n.PrimExpr):
             return simplifier.simplify(node)
         return node if isinstance(node, t.Buffer) else None
 
-    return rewrite(func, post, pre)
+    return rewrite(func, _shorter, pre)
+
+
+def _shorter(node: Node) -> Node | None:
+    """A statement without what cannot run, and with its loop behind what decides whether that runs."""
+    if isinstance(node, t.IfThenElse) and isinstance(node.condition, n.IntImm):
+        return node.then_case if node.condition.value else (node.else_case or t.Evaluate(const(0)))
+    if isinstance(node, t.For):
+        return _asked_before(node)
+    if isinstance(node, t.SeqStmt):
+        kept = [stmt for stmt in node.stmts if not _is_nothing(stmt)]
+        nested = any(isinstance(stmt, t.SeqStmt) for stmt in kept)
+        return seq(kept) if nested or len(kept) != len(node.stmts) else None
+    return None
+
+
+def _asked_before(loop: t.For) -> t.Stmt | None:
+    """A loop behind those of its body's conditions that it does not change; None where there is none."""
+    body = loop.body
+    if not isinstance(body, t.IfThenElse) or body.else_case is not None or loop.kind not in _IN_ORDER:
+        return None
+    same: list[n.PrimExpr] = []
+    rest: list[n.PrimExpr] = []
+    for part in conjuncts(body.condition):
+        (same if _is_as_before(part, loop.var) else rest).append(part)
+    if not same:
+        return None
+    inner = body.replace(condition=all_of(*rest)) if rest else body.then_case
+    return body.replace(condition=all_of(*same), then_case=loop.replace(body=inner))
+
+
+def _is_as_before(condition: n.PrimExpr, var: n.Var) -> bool:
+    """Whether a condition is the same in all iterations, and may be asked where there is none."""
+    return all(
+        node is not var
+        and not isinstance(node, (t.BufferLoad, n.Call))
+        and (not isinstance(node, (n.Div, n.Mod, n.FloorDiv, n.FloorMod)) or isinstance(node.b, n.IntImm))
+        for node in pre_order(condition)
+    )
 
 
 def _is_nothing(stmt: t.Stmt) -> bool:
