@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from ...arith import nodes as n
+from ...arith.build import conjuncts
 from ...core.node import children, pre_order
 from ...tir import nodes as t
 from ...tir.transforms.linear import linear, multiple_of, structure
@@ -284,18 +285,27 @@ def needs_one_pass(body: t.Stmt) -> bool:
 
     A condition that a reduction loop does not change is taken out of it by LLVM (loop unswitching, O3 only).
     """
-    loops = (stmt for stmt in _statements(body) if isinstance(stmt, t.For) and _is_innermost(stmt))
-    return has_explicit_vectors(body) and not any(_has_condition(loop) for loop in loops if not _unrolls(loop))
+    loops = [stmt for stmt in _statements(body) if isinstance(stmt, t.For) and not _unrolls(stmt)]
+    splits = any(_is_innermost(loop) and _reduces_under_condition(loop) for loop in loops)
+    return has_explicit_vectors(body) and not splits
 
 
-def _has_condition(loop: t.For) -> bool:
+def _reduces_under_condition(loop: t.For) -> bool:
+    """Whether a loop asks what it does not change, in order to add to something."""
     inside = {id(stmt.var) for stmt in _statements(loop) if isinstance(stmt, t.For)}
-    conditions = (stmt.condition for stmt in _statements(loop.body) if isinstance(stmt, t.IfThenElse))
+    asked = [stmt for stmt in _statements(loop.body) if isinstance(stmt, t.IfThenElse)]
     return any(
-        isinstance(node, n.Var) and id(node) not in inside
-        for condition in conditions if not condition.dtype.is_vector
-        for node in pre_order(condition)
+        not any(id(node) in inside for node in pre_order(part))
+        for stmt in asked if not stmt.condition.dtype.is_vector and any(map(_adds_to, _statements(stmt)))
+        for part in conjuncts(stmt.condition)
     )  # fmt: skip
+
+
+def _adds_to(stmt: t.Stmt) -> bool:
+    """Whether a statement stores what it makes of the element that is there."""
+    return isinstance(stmt, t.BufferStore) and any(
+        isinstance(node, t.BufferLoad) and node.buffer is stmt.buffer for node in pre_order(stmt.value)
+    )
 
 
 def _is_innermost(loop: t.For) -> bool:
