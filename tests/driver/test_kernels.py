@@ -30,6 +30,7 @@ from workbench.core.time_limit import time_limit
 from workbench.core.transform import PassContext
 from workbench.driver import built, kernels, pristine
 from workbench.driver.kernels import compile_kernel, compile_kernels, helpers
+from workbench.lower.entry import told_of_kernels
 from workbench.lower.provider import default_provider
 
 
@@ -136,6 +137,72 @@ def test_a_build_from_kernels_tells_of_itself() -> None:
 
 def test_what_runs_is_right() -> None:
     np.testing.assert_allclose(wb.open(deep()).run({"x": X})["output_0"], by_numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_a_helper_begins_while_kernels_still_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    every = wb.open(wide()).step("Lower").stage.lowered.kernels
+    a_helper()
+    answered = threading.Event()
+    received = kernels._received
+
+    def noting(*given: Any) -> Any:
+        answered.set()
+        return received(*given)
+
+    monkeypatch.setattr(kernels, "_received", noting)
+    work = kernels.KernelWork()
+    for kernel in every[:-1]:
+        work.add(kernel)
+    assert answered.wait(60), "no helper began"
+    assert work.finish(every) == [compile_kernel(kernel) for kernel in every]
+    written()
+
+
+def test_kernels_are_told_of_as_they_are_lowered() -> None:
+    heard: list[Any] = []
+    with told_of_kernels(heard.append):
+        lowered = wb.open(wide()).step("Lower").stage.lowered
+    assert tuple(heard) == lowered.kernels
+    wb.open(deep()).step("Lower")
+    assert tuple(heard) == lowered.kernels, "not after the block"
+
+
+def test_results_are_those_of_the_kernels_asked_for() -> None:
+    every = wb.open(wide()).step("Lower").stage.lowered.kernels
+    work = kernels.KernelWork()
+    work.add(every[2])
+    work.add(every[0])
+    made = work.finish(every[:2])
+    assert made == [compile_kernel(kernel) for kernel in every[:2]]
+
+
+def test_work_that_is_given_up_leaves_no_thread() -> None:
+    """Lowering failed, or was interrupted, after its first kernels."""
+    every = wb.open(wide()).step("Lower").stage.lowered.kernels
+    before = set(threading.enumerate())
+    a_helper()
+    work = kernels.KernelWork()
+    for kernel in every[:3]:
+        work.add(kernel)
+    work.stop()
+    for thread in set(threading.enumerate()) - before:
+        thread.join(60)
+        assert not thread.is_alive(), thread
+    assert helpers.waiting == 0
+
+
+def test_an_interrupt_while_the_graph_is_lowered_reaches_the_caller() -> None:
+    before = set(threading.enumerate())
+
+    def interrupted() -> Any:
+        raise KeyboardInterrupt
+
+    plan = wb.open(wide()).plan
+    with pytest.raises(KeyboardInterrupt):
+        built._apart(interrupted, plan)
+    for thread in set(threading.enumerate()) - before:
+        thread.join(60)
+        assert not thread.is_alive(), thread
 
 
 def test_settings_and_limits_reach_helpers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,10 @@
 """Work that this process and helper processes share: a queue from which each takes what is heaviest.
 
-    shared = Shared([1.0, 5.0, 2.0], here, there, helpers, "code generation")
-    shared.run(2)                   # answers in order, by this thread and two helpers
+    shared = Shared(here, there, helpers, "code generation")
+    shared.start(2)                 # two helpers, which wait for work
+    for weight in (1.0, 5.0, 2.0):
+        shared.add(weight)          # they begin with it
+    shared.run()                    # the answers in order, by this thread as well
 
 A helper is a child of `core.child`; one that dies costs time, never the result: its work is done by the thread that
 wants the results, under the settings and the time limit that hold there.
@@ -11,6 +14,7 @@ from __future__ import annotations
 
 import os
 import threading
+from bisect import insort
 from collections.abc import Callable, Sequence
 from typing import Final, Generic, TypeVar
 
@@ -73,32 +77,52 @@ class Shared(Generic[R]):
 
     def __init__(
         self,
-        weights: Sequence[float],
         here: Callable[[int], R],
         there: Callable[[Child, Sequence[int]], Sequence[R]],
         helpers: Helpers,
         where: str,
         portion: float = 0.0,
         done: Callable[[int, R], object] = lambda index, result: None,
-        own: Sequence[int] = (),
     ) -> None:
-        """Work is known by its place in `weights`; `here` does one piece, `there` has a helper do several.
+        """Pieces are known by their number; `here` does one, `there` has a helper do several.
 
         `portion`: which part of what is left a helper takes at once, one piece at least.  `done` is called with each
-        result as it comes, by the thread that has it.  `own`: pieces that no helper does.
+        result as it comes, by the thread that has it.
         """
-        self._weights, self._here, self._there, self._helpers = weights, here, there, helpers
+        self._here, self._there, self._helpers = here, there, helpers
         self._where, self._portion, self._told = where, portion, done
+        self._weights: list[float] = []
         self._results: dict[int, R] = {}
         self._error: Exception | None = None
-        self._stopped = False
-        self._order = sorted(set(range(len(weights))).difference(own), key=lambda index: weights[index])
-        self._mine = list(own)
+        self._more = True
+        """Whether pieces may still come."""
+        self._over = self._stopped = False
+        self._order: list[int] = []
+        """What nobody has taken yet, the heaviest last."""
+        self._mine: list[int] = []
         """What is for the caller's thread: also what helpers did not do, since it needs that thread's context."""
         self._open = 0
         """Pieces that helpers have taken and not done."""
         self._changed = threading.Condition()
+        self._started = 0
         self._busy: list[Child] = []
+
+    def add(self, weight: float, own: bool = False) -> None:
+        """One more piece, of which no helper may do it if it is the caller's `own`."""
+        with self._changed:
+            number = len(self._weights)
+            self._weights.append(weight)
+            if own:
+                self._mine.append(number)
+            else:
+                insort(self._order, number, key=self._weights.__getitem__)
+            self._changed.notify_all()
+
+    def start(self, count: int) -> None:
+        """Have so many helpers do what there is, and what comes, beside whatever the caller does before `run`."""
+        while self._started < count:
+            self._started += 1
+            _started(threading.Thread(target=self._serve, daemon=True))
 
     def _take(self, portion: float) -> list[int]:
         """The heaviest pieces that nobody has taken yet: one, or a part of all."""
@@ -133,6 +157,8 @@ class Shared(Generic[R]):
 
     def _taken_by_helper(self) -> list[int]:
         with self._changed:
+            while self._more and not self._order and not self._stopped:
+                self._changed.wait()
             taken = [] if self._stopped else self._take(self._portion)
             self._open += len(taken)
             return taken
@@ -145,19 +171,21 @@ class Shared(Generic[R]):
 
     # --- the caller's thread ---
 
-    def run(self, helpers: int) -> list[R]:
-        """All results, by this thread and so many helpers.  Raises what a piece of the work raised."""
-        for _ in range(helpers):
-            _started(threading.Thread(target=self._serve, daemon=True))
+    def run(self) -> list[R]:
+        """All results, by this thread and the helpers; nothing is added any more.  Raises what a piece raised."""
         try:
+            with self._changed:
+                self._more = False
+                self._changed.notify_all()
             while (index := self._next()) is not None:
                 try:
                     self._finish([index], [self._here(index)])
                 except Exception as error:
                     self._error = self._error or error
         except BaseException:  # Ctrl-C, or the time is over: nobody waits for the rest
-            self._stop()
+            self.stop()
             raise
+        self._over = True
         if self._error is not None:
             raise self._error
         return [self._results[index] for index in range(len(self._weights))]
@@ -183,9 +211,13 @@ class Shared(Generic[R]):
         except Exception as error:  # the listener's
             self._error = self._error or error
 
-    def _stop(self) -> None:
-        """Leave the rest undone, and no helper behind."""
-        self._stopped = True
+    def stop(self) -> None:
+        """Leave the rest undone, and no helper behind; nothing where all is done."""
+        if self._over:
+            return
+        with self._changed:
+            self._stopped = True
+            self._changed.notify_all()
         for helper in tuple(self._busy):
             helper.kill()
         self._helpers.close()

@@ -21,12 +21,12 @@ from ..core.errors import WorkbenchError
 from ..core.host import give_back_memory
 from ..core.module import IRModule
 from ..core.transform import PassContext
-from ..lower.entry import Lowered
+from ..lower.entry import Lowered, told_of_kernels
 from ..runtime.model import CompiledModel
 from .actions import deciding
 from .history import identities
 from .kept_models import Key, find, keep, key_of
-from .kernels import compile_graph, helper_count, helpers
+from .kernels import Compiled, KernelWork, compile_entry, helper_count, helpers
 from .native import model_of
 from .pipeline import CODEGEN, LOWER
 from .plan import CompilePlan, default_rows
@@ -127,16 +127,22 @@ def _is_default(plan: CompilePlan) -> bool:
 
 
 def _apart(lowered: Callable[[], Lowered | None], plan: CompilePlan) -> CompiledModel | None:
-    """A graph compiled from its kernels, by several processes; None where that failed."""
+    """A graph compiled from its kernels by several processes, from while it is lowered; None where that failed."""
     target = plan.target
+    with target, plan.settings.context().applied():
+        work = KernelWork()
     try:
-        graph = lowered()
+        with told_of_kernels(work.add):
+            graph = lowered()
         if graph is None:
             return None
         with target, plan.settings.context().applied():
-            code, texts = compile_graph(graph, target)
+            made = work.finish(graph.kernels, partial(compile_entry, graph.module, "main", target))
     except WorkbenchError:
         return None
+    finally:
+        work.stop()
+    code, texts = Compiled.joined(made)
     module = backend_of(target).module_of(code, target, texts.get_source)
     give_back_memory()
     return model_of(graph, module, fills_outputs=True)

@@ -1,7 +1,9 @@
 """Kernels of a graph from blocks to object code under their default schedules, in several processes at once.
 
-    helpers.warm(1)                                         # beside what comes before: a helper starts in 0.6 s
-    code, texts = compile_graph(lowered, target)            # by this process and helpers
+    helpers.warm(1)                         # beside what comes before: a helper starts in 0.6 s
+    work = KernelWork()
+    work.add(kernel)                        # a helper begins
+    compiled = work.finish(every_kernel)    # by this process as well
 
 Scheduling, loop passes and emission are Python, of which one process does one thing at a time; kernels do not know of
 one another.  What comes out is what `schedule_kernels`, the pipeline and the backend make of them one by one, under the
@@ -12,6 +14,7 @@ into a table: whoever calls this knows that there is nothing (`reliance.is_chang
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import reduce
@@ -31,7 +34,6 @@ from ..core.serving import Action
 from ..core.transform import PASSES, PassContext
 from ..core.wire import VALUES, CannotTell, packed, unpacked
 from ..lower.choosing import choice_again
-from ..lower.entry import Lowered
 from ..lower.implementation import Workload
 from ..lower.kernel import Kernel
 from ..lower.provider import default_provider
@@ -95,34 +97,77 @@ def compile_entry(module: IRModule, name: str, target: Target) -> Compiled:
     return Compiled(made.code, made.shown)
 
 
-def compile_graph(lowered: Lowered, target: Target) -> Compiled:
-    """The entry of a lowered graph and its kernels, under the current PassContext."""
-    return Compiled.joined(compile_kernels(lowered.kernels, lambda: compile_entry(lowered.module, "main", target)))
+class KernelWork:
+    """Kernels on their way to code under the PassContext of its beginning, by this process and helpers.
 
+        work = KernelWork()
+        with told_of_kernels(work.add):      # helpers begin with them while this process lowers the rest
+            graph = lowered()
+        work.finish(graph.kernels)           # their code, in order
 
-def compile_kernels(kernels: Sequence[Kernel], before: Callable[[], Compiled] | None = None) -> list[Compiled]:
-    """Each kernel, in order, behind what `before` makes beside them.  Raises the `WorkbenchError` of one that fails."""
-    context = PassContext.current()
-    settings = {
-        "settings": [context.opt_level, context.required_pass, context.disabled_pass, dict(context.config)],
-        "limits": asdict(limits),
-    }
-    first = [] if before is None else [before]
+    Raises the `WorkbenchError` of a kernel that fails.
+    """
 
-    def here(index: int) -> Compiled:
-        return first[index]() if index < len(first) else compile_kernel(kernels[index - len(first)])
+    def __init__(self) -> None:
+        context = PassContext.current()
+        self._settings = {
+            "settings": [context.opt_level, context.required_pass, context.disabled_pass, dict(context.config)],
+            "limits": asdict(limits),
+        }
+        self._pieces: list[Kernel | Callable[[], Compiled]] = []
+        self._shared = Shared(self._here, self._there, helpers, "kernels", PORTION, self._advance)
+        self._lock = threading.Lock()
+        self._done = 0
+        self._task: progress.Task | None = None
 
-    def there(helper: Child, taken: Sequence[int]) -> list[Compiled]:
-        sent = json.dumps([_told(kernels[index - len(first)]) for index in taken]).encode()
-        answer = helper.ask("compile", settings, [sent])
+    def add(self, kernel: Kernel) -> None:
+        """One more kernel; of two and more a helper does a part."""
+        self._pieces.append(kernel)
+        self._shared.add(written_size(kernel.func.body))
+        self._shared.start(min(helper_count(), len(self._pieces) // 2))
+
+    def finish(self, kernels: Sequence[Kernel], before: Callable[[], Compiled] | None = None) -> list[Compiled]:
+        """The code of each kernel, in order, behind what `before` makes beside them; those not added yet are now."""
+        places = {id(piece): place for place, piece in enumerate(self._pieces)}
+        for kernel in kernels:
+            if places.setdefault(id(kernel), len(self._pieces)) == len(self._pieces):
+                self.add(kernel)
+        asked = [places[id(kernel)] for kernel in kernels]
+        if before is not None:
+            asked.insert(0, len(self._pieces))
+            self._pieces.append(before)
+            self._shared.add(0, own=True)
+        with progress.task("kernels", len(self._pieces)) as task:
+            with self._lock:
+                self._task = task
+                task.advance(self._done)
+            made = self._shared.run()
+        return [made[place] for place in asked]
+
+    def stop(self) -> None:
+        """Leave undone what is."""
+        self._shared.stop()
+
+    def _here(self, place: int) -> Compiled:
+        piece = self._pieces[place]
+        return compile_kernel(piece) if isinstance(piece, Kernel) else piece()
+
+    def _there(self, helper: Child, taken: Sequence[int]) -> list[Compiled]:
+        kernels = [piece for place in taken if isinstance(piece := self._pieces[place], Kernel)]
+        answer = helper.ask("compile", self._settings, [json.dumps([_told(kernel) for kernel in kernels]).encode()])
         frames = iter(map(bytes, answer.frames))
         return [_received(unit, frames, kernels[0].target) for unit in answer.header["units"]]
 
-    sizes = [0] * len(first) + [written_size(kernel.func.body) for kernel in kernels]
-    with progress.task("kernels", len(sizes)) as task:
-        own = range(len(first))
-        shared = Shared(sizes, here, there, helpers, "kernels", PORTION, lambda *result: task.advance(), own)
-        return shared.run(min(helper_count(), len(kernels) // 2))
+    def _advance(self, place: int, result: Compiled) -> None:
+        with self._lock:
+            self._done += 1
+            if self._task is not None:
+                self._task.advance()
+
+
+def compile_kernels(kernels: Sequence[Kernel]) -> list[Compiled]:
+    """Each kernel, in order, under the current PassContext.  Raises the `WorkbenchError` of one that fails."""
+    return KernelWork().finish(kernels)
 
 
 # --- the helper's side ---------------------------------------------------------------------------------------------

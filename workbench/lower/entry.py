@@ -13,7 +13,9 @@ A relay `If` becomes an `if` around the calls of its branches, whose results are
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, Final
@@ -42,6 +44,19 @@ from .known import KnownKernels
 
 NAMES: Final = "E-LOWER-OUTPUTS"
 """The code of the error for names of outputs that are none."""
+
+
+_listener: ContextVar[Callable[[Kernel], object] | None] = ContextVar("workbench_kernels", default=None)
+
+
+@contextmanager
+def told_of_kernels(listener: Callable[[Kernel], object]) -> Generator[None]:
+    """Tell `listener` of each kernel of a graph that is lowered inside the block, as it is made."""
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
 
 
 @dataclass(frozen=True)
@@ -346,6 +361,9 @@ def _kernel(function: r.Function, entry: _Entry) -> Kernel:
         kernel = entry.earlier.kernel(name, function, key, entry.target, entry.now, entry.by_hand.get(key))
         entry.by_key[key] = kernel
         entry.kernels[kernel.name] = kernel
+        listener = _listener.get()
+        if listener is not None:
+            listener(kernel)
     return kernel
 
 

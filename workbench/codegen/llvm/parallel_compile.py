@@ -43,4 +43,8 @@ def compile_jobs(jobs: Sequence[Job], workers: int | None = None, done: Done = l
     def there(helper: Child, taken: Sequence[int]) -> list[bytes]:
         return [bytes(helper.ask("compile", {"job": asdict(jobs[index])}).frames[0]) for index in taken]
 
-    return Shared(sizes, here, there, helpers, "code generation", done=done).run(min(count, len(jobs)) - 1)
+    shared = Shared(here, there, helpers, "code generation", done=done)
+    for size in sizes:
+        shared.add(size)
+    shared.start(min(count, len(jobs)) - 1)
+    return shared.run()
