@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -29,8 +29,9 @@ from workbench.core.limits import limits
 from workbench.core.time_limit import time_limit
 from workbench.core.transform import PassContext
 from workbench.driver import built, kernels, pristine
-from workbench.driver.kernels import compile_kernel, compile_kernels, helpers
-from workbench.lower.entry import told_of_kernels
+from workbench.driver.kernels import Compiled, KernelWork, compile_kernel, helpers
+from workbench.lower.entry import listening_for_kernels
+from workbench.lower.kernel import Kernel
 from workbench.lower.provider import default_provider
 
 
@@ -60,6 +61,12 @@ def wide() -> wb.IRModule:
     for _ in range(3):
         y = relay.tanh(relay.nn.dense(y, relay.const(rng.standard_normal((width, width)).astype("float32") / width)))
     return wb.IRModule.from_expr(relay.Function([x], relay.nn.softmax(y)))
+
+
+def compile_kernels(every: Sequence[Kernel]) -> list[Compiled]:
+    """Each kernel under the current PassContext."""
+    with KernelWork(every[0].target, PassContext.current()) as work:
+        return work.finish(every)
 
 
 def a_helper() -> None:
@@ -150,17 +157,38 @@ def test_a_helper_begins_while_kernels_still_come(monkeypatch: pytest.MonkeyPatc
         return received(*given)
 
     monkeypatch.setattr(kernels, "_received", noting)
-    work = kernels.KernelWork()
-    for kernel in every[:-1]:
-        work.add(kernel)
-    assert answered.wait(60), "no helper began"
-    assert work.finish(every) == [compile_kernel(kernel) for kernel in every]
+    with KernelWork(every[0].target, PassContext.current()) as work:
+        for kernel in every[:-1]:
+            work.add(kernel)
+        assert answered.wait(60), "no helper began"
+        assert work.finish(every) == [compile_kernel(kernel) for kernel in every]
     written()
+
+
+def test_a_build_has_its_kernels_compiled_while_it_lowers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lowering does not end until a helper has answered."""
+    a_helper()
+    answered = threading.Event()
+    received = kernels._received
+
+    def noting(*given: Any) -> Any:
+        answered.set()
+        return received(*given)
+
+    monkeypatch.setattr(kernels, "_received", noting)
+    session = wb.open(wide())
+
+    def lowered() -> Any:
+        made = session.step("Lower").stage.lowered
+        assert answered.wait(60), "no helper began"
+        return made
+
+    assert built._apart(lowered, session.plan) is not None
 
 
 def test_kernels_are_told_of_as_they_are_lowered() -> None:
     heard: list[Any] = []
-    with told_of_kernels(heard.append):
+    with listening_for_kernels(heard.append):
         lowered = wb.open(wide()).step("Lower").stage.lowered
     assert tuple(heard) == lowered.kernels
     wb.open(deep()).step("Lower")
@@ -169,40 +197,33 @@ def test_kernels_are_told_of_as_they_are_lowered() -> None:
 
 def test_results_are_those_of_the_kernels_asked_for() -> None:
     every = wb.open(wide()).step("Lower").stage.lowered.kernels
-    work = kernels.KernelWork()
-    work.add(every[2])
-    work.add(every[0])
-    made = work.finish(every[:2])
-    assert made == [compile_kernel(kernel) for kernel in every[:2]]
+    with KernelWork(every[0].target, PassContext.current()) as work:
+        work.add(every[2])
+        work.add(every[0])
+        assert work.finish(every[:2]) == [compile_kernel(kernel) for kernel in every[:2]]
 
 
-def test_work_that_is_given_up_leaves_no_thread() -> None:
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError, None])
+def test_work_that_is_given_up_leaves_no_thread(error: type[BaseException] | None) -> None:
     """Lowering failed, or was interrupted, after its first kernels."""
-    every = wb.open(wide()).step("Lower").stage.lowered.kernels
-    before = set(threading.enumerate())
     a_helper()
-    work = kernels.KernelWork()
-    for kernel in every[:3]:
-        work.add(kernel)
-    work.stop()
+    before = set(threading.enumerate())
+    session = wb.open(wide())
+
+    def lowered() -> Any:
+        session.step("Lower")
+        if error is not None:
+            raise error
+
+    if error is None:
+        assert built._apart(lowered, session.plan) is None
+    else:
+        with pytest.raises(error):
+            built._apart(lowered, session.plan)
     for thread in set(threading.enumerate()) - before:
         thread.join(60)
         assert not thread.is_alive(), thread
     assert helpers.waiting == 0
-
-
-def test_an_interrupt_while_the_graph_is_lowered_reaches_the_caller() -> None:
-    before = set(threading.enumerate())
-
-    def interrupted() -> Any:
-        raise KeyboardInterrupt
-
-    plan = wb.open(wide()).plan
-    with pytest.raises(KeyboardInterrupt):
-        built._apart(interrupted, plan)
-    for thread in set(threading.enumerate()) - before:
-        thread.join(60)
-        assert not thread.is_alive(), thread
 
 
 def test_settings_and_limits_reach_helpers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,35 +94,36 @@ class Shared(Generic[R]):
         self._weights: list[float] = []
         self._results: dict[int, R] = {}
         self._error: Exception | None = None
-        self._more = True
+        self._accepting = True
         """Whether pieces may still come."""
-        self._over = self._stopped = False
+        self._finished = self._stopped = False
         self._order: list[int] = []
         """What nobody has taken yet, the heaviest last."""
-        self._mine: list[int] = []
+        self._for_caller: list[int] = []
         """What is for the caller's thread: also what helpers did not do, since it needs that thread's context."""
         self._open = 0
         """Pieces that helpers have taken and not done."""
         self._changed = threading.Condition()
-        self._started = 0
+        self._threads = 0
         self._busy: list[Child] = []
 
     def add(self, weight: float, own: bool = False) -> None:
-        """One more piece, of which no helper may do it if it is the caller's `own`."""
+        """One more piece, before `run`; if it is the caller's `own`, no helper does it."""
         with self._changed:
+            assert self._accepting, "pieces come before run"
             number = len(self._weights)
             self._weights.append(weight)
             if own:
-                self._mine.append(number)
+                self._for_caller.append(number)
             else:
                 insort(self._order, number, key=self._weights.__getitem__)
             self._changed.notify_all()
 
     def start(self, count: int) -> None:
-        """Have so many helpers do what there is, and what comes, beside whatever the caller does before `run`."""
-        while self._started < count:
-            self._started += 1
-            _started(threading.Thread(target=self._serve, daemon=True))
+        """Have at least so many helpers in all do what there is and what comes, until `run` or `stop`."""
+        while self._threads < count:
+            self._threads += 1
+            _started(threading.Thread(target=self._serve, daemon=True, name=self._where))
 
     def _take(self, portion: float) -> list[int]:
         """The heaviest pieces that nobody has taken yet: one, or a part of all."""
@@ -157,7 +158,7 @@ class Shared(Generic[R]):
 
     def _taken_by_helper(self) -> list[int]:
         with self._changed:
-            while self._more and not self._order and not self._stopped:
+            while self._accepting and not self._order and not self._stopped:
                 self._changed.wait()
             taken = [] if self._stopped else self._take(self._portion)
             self._open += len(taken)
@@ -165,7 +166,7 @@ class Shared(Generic[R]):
 
     def _given_up(self, failed: list[int], done: int = 0) -> None:
         with self._changed:
-            self._mine += failed
+            self._for_caller += failed
             self._open -= len(failed) + done
             self._changed.notify_all()
 
@@ -175,7 +176,7 @@ class Shared(Generic[R]):
         """All results, by this thread and the helpers; nothing is added any more.  Raises what a piece raised."""
         try:
             with self._changed:
-                self._more = False
+                self._accepting = False
                 self._changed.notify_all()
             while (index := self._next()) is not None:
                 try:
@@ -185,7 +186,7 @@ class Shared(Generic[R]):
         except BaseException:  # Ctrl-C, or the time is over: nobody waits for the rest
             self.stop()
             raise
-        self._over = True
+        self._finished = True
         if self._error is not None:
             raise self._error
         return [self._results[index] for index in range(len(self._weights))]
@@ -195,8 +196,8 @@ class Shared(Generic[R]):
         with self._changed:
             while True:
                 check_time(self._where)
-                if self._error is None and self._mine:
-                    return self._mine.pop()
+                if self._error is None and self._for_caller:
+                    return self._for_caller.pop()
                 if taken := self._take(0.0):
                     return taken[0]
                 if not self._open:
@@ -213,7 +214,7 @@ class Shared(Generic[R]):
 
     def stop(self) -> None:
         """Leave the rest undone, and no helper behind; nothing where all is done."""
-        if self._over:
+        if self._finished:
             return
         with self._changed:
             self._stopped = True

@@ -21,7 +21,7 @@ from ..core.errors import WorkbenchError
 from ..core.host import give_back_memory
 from ..core.module import IRModule
 from ..core.transform import PassContext
-from ..lower.entry import Lowered, told_of_kernels
+from ..lower.entry import Lowered, listening_for_kernels
 from ..runtime.model import CompiledModel
 from .actions import deciding
 from .history import identities
@@ -129,20 +129,16 @@ def _is_default(plan: CompilePlan) -> bool:
 def _apart(lowered: Callable[[], Lowered | None], plan: CompilePlan) -> CompiledModel | None:
     """A graph compiled from its kernels by several processes, from while it is lowered; None where that failed."""
     target = plan.target
-    with target, plan.settings.context().applied():
-        work = KernelWork()
     try:
-        with told_of_kernels(work.add):
-            graph = lowered()
-        if graph is None:
-            return None
-        with target, plan.settings.context().applied():
-            made = work.finish(graph.kernels, partial(compile_entry, graph.module, "main", target))
+        with KernelWork(target, plan.settings.context()) as work:
+            with listening_for_kernels(work.add):
+                graph = lowered()
+            if graph is None:
+                return None
+            entry = partial(compile_entry, graph.module, "main", target)
+            code, texts = Compiled.joined(work.finish(graph.kernels, entry))
     except WorkbenchError:
         return None
-    finally:
-        work.stop()
-    code, texts = Compiled.joined(made)
     module = backend_of(target).module_of(code, target, texts.get_source)
     give_back_memory()
     return model_of(graph, module, fills_outputs=True)

@@ -1,9 +1,9 @@
 """Kernels of a graph from blocks to object code under their default schedules, in several processes at once.
 
     helpers.warm(1)                         # beside what comes before: a helper starts in 0.6 s
-    work = KernelWork()
-    work.add(kernel)                        # a helper begins
-    compiled = work.finish(every_kernel)    # by this process as well
+    with KernelWork(target, context) as work:
+        work.add(kernel)                    # a helper begins
+        work.finish(every_kernel)           # by this process as well: their code
 
 Scheduling, loop passes and emission are Python, of which one process does one thing at a time; kernels do not know of
 one another.  What comes out is what `schedule_kernels`, the pipeline and the backend make of them one by one, under the
@@ -18,7 +18,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import reduce
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Self
 
 from ..codegen.backend import backend_of
 from ..codegen.llvm.texts import Texts
@@ -98,18 +98,18 @@ def compile_entry(module: IRModule, name: str, target: Target) -> Compiled:
 
 
 class KernelWork:
-    """Kernels on their way to code under the PassContext of its beginning, by this process and helpers.
+    """Kernels on their way to code for a target under a PassContext, by this process and helpers.
 
-        work = KernelWork()
-        with told_of_kernels(work.add):      # helpers begin with them while this process lowers the rest
-            graph = lowered()
-        work.finish(graph.kernels)           # their code, in order
+        with KernelWork(target, context) as work:
+            with listening_for_kernels(work.add):   # helpers begin with them while this process lowers the rest
+                graph = lowered()
+            work.finish(graph.kernels)              # their code, in order
 
-    Raises the `WorkbenchError` of a kernel that fails.
+    Left before it is finished, it abandons the rest and ends the helpers.
     """
 
-    def __init__(self) -> None:
-        context = PassContext.current()
+    def __init__(self, target: Target, context: PassContext) -> None:
+        self._target, self._context = target, context
         self._settings = {
             "settings": [context.opt_level, context.required_pass, context.disabled_pass, dict(context.config)],
             "limits": asdict(limits),
@@ -120,33 +120,38 @@ class KernelWork:
         self._done = 0
         self._task: progress.Task | None = None
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._shared.stop()
+
     def add(self, kernel: Kernel) -> None:
         """One more kernel; of two and more a helper does a part."""
         self._pieces.append(kernel)
         self._shared.add(written_size(kernel.func.body))
         self._shared.start(min(helper_count(), len(self._pieces) // 2))
 
-    def finish(self, kernels: Sequence[Kernel], before: Callable[[], Compiled] | None = None) -> list[Compiled]:
-        """The code of each kernel, in order, behind what `before` makes beside them; those not added yet are now."""
+    def finish(self, kernels: Sequence[Kernel], entry: Callable[[], Compiled] | None = None) -> list[Compiled]:
+        """The code of each kernel, in order, preceded by what `entry` makes in this thread.
+
+        Kernels that were not added are now.  Raises the `WorkbenchError` of one that fails.
+        """
         places = {id(piece): place for place, piece in enumerate(self._pieces)}
         for kernel in kernels:
             if places.setdefault(id(kernel), len(self._pieces)) == len(self._pieces):
                 self.add(kernel)
         asked = [places[id(kernel)] for kernel in kernels]
-        if before is not None:
+        if entry is not None:
             asked.insert(0, len(self._pieces))
-            self._pieces.append(before)
+            self._pieces.append(entry)
             self._shared.add(0, own=True)
-        with progress.task("kernels", len(self._pieces)) as task:
+        with progress.task("kernels", len(self._pieces)) as task, self._target, self._context.applied():
             with self._lock:
                 self._task = task
                 task.advance(self._done)
-            made = self._shared.run()
-        return [made[place] for place in asked]
-
-    def stop(self) -> None:
-        """Leave undone what is."""
-        self._shared.stop()
+            results = self._shared.run()
+        return [results[place] for place in asked]
 
     def _here(self, place: int) -> Compiled:
         piece = self._pieces[place]
@@ -163,11 +168,6 @@ class KernelWork:
             self._done += 1
             if self._task is not None:
                 self._task.advance()
-
-
-def compile_kernels(kernels: Sequence[Kernel]) -> list[Compiled]:
-    """Each kernel, in order, under the current PassContext.  Raises the `WorkbenchError` of one that fails."""
-    return KernelWork().finish(kernels)
 
 
 # --- the helper's side ---------------------------------------------------------------------------------------------

@@ -47,10 +47,11 @@ NAMES: Final = "E-LOWER-OUTPUTS"
 
 
 _listener: ContextVar[Callable[[Kernel], object] | None] = ContextVar("workbench_kernels", default=None)
+"""Who hears of each kernel that a graph is lowered to."""
 
 
 @contextmanager
-def told_of_kernels(listener: Callable[[Kernel], object]) -> Generator[None]:
+def listening_for_kernels(listener: Callable[[Kernel], object]) -> Generator[None]:
     """Tell `listener` of each kernel of a graph that is lowered inside the block, as it is made."""
     token = _listener.set(listener)
     try:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 from workbench import IRModule, relay
 from workbench.core.node import post_order
 from workbench.core.rewrite import why_not
+from workbench.core.tensor import Tensor
 from workbench.relay import transform
 from workbench.relay.interpret import interpret
 from workbench.relay.ir import expr as e
@@ -168,18 +170,32 @@ def test_a_sum_alone_keeps_its_factor() -> None:
     assert operators_of(after) == ["add", "multiply"]
 
 
+def number(value: float) -> e.Constant:
+    return relay.const(np.float64(value))
+
+
+def small(value: float) -> e.Constant:
+    return relay.const(np.asarray(value).astype(ml_dtypes.bfloat16))
+
+
 CHAINS_THAT_STAY: dict[str, Callable[[e.Expr], e.Expr]] = {
     "a product beyond float32": lambda x: relay.multiply(relay.multiply(x, relay.const(1e30)), relay.const(1e30)),
     "a product below float32": lambda x: relay.multiply(relay.multiply(x, relay.const(1e-30)), relay.const(1e-30)),
     "an infinite factor": lambda x: relay.multiply(relay.multiply(x, relay.const(np.float32("inf"))), powers(1)),
     "a sum beyond float32": lambda x: relay.add(relay.add(x, relay.const(3e38)), relay.const(3e38)),
+    "a product below float64": lambda x: relay.multiply(relay.multiply(x, number(1e-200)), number(1e-200)),
+    "a product beyond float64": lambda x: relay.multiply(relay.multiply(x, number(1e200)), number(1e200)),
+    "a product below bfloat16": lambda x: relay.multiply(relay.multiply(x, small(1e-30)), small(1e-30)),
+    "a large number that rounds": lambda x: relay.add(relay.add(x, relay.const(12582912.0)), relay.const(-12582912.0)),
+    "summands that nearly cancel": lambda x: relay.add(relay.add(x, relay.const(1e8)), relay.const(-1e8 + 8)),
     "a constant of more elements": lambda x: relay.add(relay.add(x, constant(4, 1, 1)), constant(1, 5)),
 }
 
 
 @pytest.mark.parametrize("name", CHAINS_THAT_STAY)
 def test_constants_that_would_not_be_what_they_were_stay_apart(name: str) -> None:
-    x = relay.var("x", shape=(1, 4, 5, 5))
+    kind = next((one for one in ("float64", "bfloat16") if one in name), "float32")
+    x = relay.var("x", shape=(1, 4, 5, 5), dtype=kind)
     before, after = folded(CHAINS_THAT_STAY[name](x), x)
     assert operators_of(after) == operators_of(before)
 
@@ -192,6 +208,24 @@ def test_integers_that_wrap_and_values_that_are_used_twice_stay() -> None:
     inner = relay.multiply(x, powers(4, 1, 1))
     before, after = folded(relay.add(relay.multiply(inner, powers(4, 1, 1)), inner), x)
     assert operators_of(after) == operators_of(before)
+
+
+def test_repeated_values_stay_one_number() -> None:
+    x = relay.var("x", shape=(64, 64))
+    twos = [e.Constant(Tensor.full((64, 64), 2.0, "float32")) for _ in range(2)]
+    before, after = folded(relay.multiply(relay.multiply(x, twos[0]), twos[1]), x)
+    (factor,) = [node for node in post_order(after.body) if isinstance(node, e.Constant)]
+    assert factor.data.fill_value == 4 and factor.data.shape == (64, 64)
+    agree(before, after)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float64"])
+def test_chains_in_other_floats_are_combined(dtype: str) -> None:
+    x = relay.var("x", shape=(3,), dtype=dtype)
+    factors = [relay.const(np.array([2.0, 3.0, 0.5], dtype)), relay.const(np.array([0.0, 5.0, 0.25], dtype))]
+    before, after = folded(relay.multiply(relay.multiply(x, factors[0]), factors[1]), x)
+    assert operators_of(after) == ["multiply"]
+    agree(before, after)
 
 
 def test_a_chain_in_half_precision_is_combined_in_double() -> None:

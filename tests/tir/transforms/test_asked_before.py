@@ -134,3 +134,20 @@ def test_choices_that_are_decided_are_not_emitted() -> None:
     a, c = np.arange(32, dtype=np.float32), np.zeros((3, 32), np.float32)
     made.module()(a, c)
     np.testing.assert_array_equal(c, np.stack([a, a * 2, a - 1]))
+
+
+ARMS = """
+def arms(A: T.Buffer((4, 16), "float32"), C: T.Buffer((4, 16), "float32")):
+    for i in T.unroll(4):
+        for j in T.vectorized(16):
+            C[i, j] = T.if_then_else(i < 2 and not i >= 1, A[i, j], T.float32(3))
+"""
+
+
+def test_arms_that_are_decided_are_not_emitted() -> None:
+    made = artefact(ARMS)
+    (text,) = made.texts.values()
+    assert "br i1 true" not in text and "br i1 false" not in text and " phi <16" not in text
+    a, c = np.ones((4, 16), np.float32), np.zeros((4, 16), np.float32)
+    made.module()(a, c)
+    np.testing.assert_array_equal(c, np.where(np.arange(4)[:, None] < 1, a, 3))

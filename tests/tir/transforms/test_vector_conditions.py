@@ -84,3 +84,32 @@ def test_one_question_where_no_vector_lies_on_both_sides(program: str, condition
     found = np.full(64, np.nan, np.float32)
     build(text)(a, b, found)
     np.testing.assert_array_equal(found, expected(condition, a, b))
+
+
+LIMITED = """
+def limited(A: T.Buffer((96,), "float32"), N: T.Buffer((1,), "int64"), C: T.Buffer((96,), "float32")):
+    for j in T.serial(3):
+        for i in T.serial({count}):
+            for lane in T.vectorized({lanes}):
+                if {condition}:
+                    C[i * {lanes} + lane] = A[i * {lanes} + lane] + T.Cast("float32", j)
+"""
+
+
+@pytest.mark.parametrize("lanes", [2, 12, 16, 48])
+def test_limits_that_are_no_numbers(lanes: int) -> None:
+    count = 96 // lanes
+    given, bound = np.arange(96, dtype=np.float32), np.array([lanes + 1], np.int64)
+    limits = (f"j * {lanes}", "j * 24", "N[0]", f"j * {lanes} + 1")
+    for limit, sign in itertools.product(limits, ("<", "<=", ">", ">=")):
+        for condition in (f"i * {lanes} + lane {sign} {limit}", f"{limit} {sign} i * {lanes} + lane"):
+            text = LIMITED.format(count=count, lanes=lanes, condition=condition)
+            found, plain = np.zeros(96, np.float32), np.zeros(96, np.float32)
+            interpret(function(text), given, bound, plain)
+            interpret(lower(function(text)), given, bound, found)
+            np.testing.assert_array_equal(found, plain, condition)
+
+
+def test_a_limit_that_is_a_multiple_is_asked_once() -> None:
+    text = LIMITED.format(count=6, lanes=16, condition="i * 16 + lane < j * 32")
+    assert not any(asked.dtype.is_vector for asked in conditions_in(text))

@@ -344,6 +344,10 @@ def _logical(op: str) -> Callable[[ExpressionEmitter, Any], Emission]:
     def emit(self: ExpressionEmitter, node: Any) -> Emission:
         a = yield node.a
         b = yield node.b
+        for one, other in ((a, b), (b, a)):
+            known = decided(one)
+            if known is not None:
+                return other if known == (op == "and") else one
         return self.assign(a.dtype, f"{op} {a.typed}, {b.text}")
 
     return emit
@@ -351,21 +355,28 @@ def _logical(op: str) -> Callable[[ExpressionEmitter, Any], Emission]:
 
 def _not(self: ExpressionEmitter, node: n.Not) -> Emission:
     a = yield node.a
+    known = decided(a)
+    if known is not None:
+        return Value(constant(not known, a.dtype), a.dtype)
     return self.assign(a.dtype, f"xor {a.typed}, {constant(True, a.dtype)}")
 
 
-_ANSWERS: dict[bool, str] = {value: constant(value, BOOL) for value in (True, False)}
+def decided(condition: Value) -> bool | None:
+    """The answer of a condition that is a constant, in all lanes of it, as in loops that are written out."""
+    return _DECIDED.get(condition.text)
+
+
 _DECIDED: dict[str, bool] = {
-    text: value for value, one in _ANSWERS.items() for text in (one, splat(one, BOOL.with_lanes(2)))
+    constant(value, dtype): value for value in (True, False) for dtype in (BOOL, BOOL.with_lanes(2))
 }
-"""Conditions that are constants, as those of loops that are written out."""
+"""By text; that of several lanes is the same for any number."""
 
 
 def _select(self: ExpressionEmitter, node: n.Select) -> Emission:
     condition = yield node.condition
-    decided = _DECIDED.get(condition.text)
-    if decided is not None:
-        return (yield node.true_value if decided else node.false_value)
+    known = decided(condition)
+    if known is not None:
+        return (yield node.true_value if known else node.false_value)
     yes = yield node.true_value
     no = yield node.false_value
     return choose(self, condition, yes, no)
@@ -420,6 +431,9 @@ def _address_of(self: ExpressionEmitter, node: n.Call) -> Emission:
 
 def _if_then_else(self: ExpressionEmitter, node: n.Call) -> Emission:
     condition = yield node.args[0]
+    known = decided(condition)
+    if known is not None:
+        return (yield node.args[1 if known else 2])
     if condition.dtype.is_vector:
         return (yield from _masked_choice(self, node, condition))
     self.registers.before_arms(node.args[1:])

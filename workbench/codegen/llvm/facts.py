@@ -286,23 +286,27 @@ def needs_one_pass(body: t.Stmt) -> bool:
     A condition that a reduction loop does not change is taken out of it by LLVM (loop unswitching, O3 only).
     """
     loops = [stmt for stmt in _statements(body) if isinstance(stmt, t.For) and not _unrolls(stmt)]
-    splits = any(_is_innermost(loop) and _reduces_under_condition(loop) for loop in loops)
+    splits = any(_is_innermost(loop) and _has_unswitchable_reduction(loop) for loop in loops)
     return has_explicit_vectors(body) and not splits
 
 
-def _reduces_under_condition(loop: t.For) -> bool:
-    """Whether a loop asks what it does not change, in order to add to something."""
+def _has_unswitchable_reduction(loop: t.For) -> bool:
+    """Whether a reduction stands under a condition that is free of the loop's variables.
+
+    Lets and loads count as unchanged: that costs compile time only.  Conditions of what is only stored do not matter:
+    asked once for each vector, they cost little.
+    """
     inside = {id(stmt.var) for stmt in _statements(loop) if isinstance(stmt, t.For)}
     asked = [stmt for stmt in _statements(loop.body) if isinstance(stmt, t.IfThenElse)]
     return any(
         not any(id(node) in inside for node in pre_order(part))
-        for stmt in asked if not stmt.condition.dtype.is_vector and any(map(_adds_to, _statements(stmt)))
+        for stmt in asked if not stmt.condition.dtype.is_vector and any(map(_updates, _statements(stmt)))
         for part in conjuncts(stmt.condition)
     )  # fmt: skip
 
 
-def _adds_to(stmt: t.Stmt) -> bool:
-    """Whether a statement stores what it makes of the element that is there."""
+def _updates(stmt: t.Stmt) -> bool:
+    """Whether a store's value reads the buffer that it writes."""
     return isinstance(stmt, t.BufferStore) and any(
         isinstance(node, t.BufferLoad) and node.buffer is stmt.buffer for node in pre_order(stmt.value)
     )

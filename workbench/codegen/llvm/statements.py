@@ -14,7 +14,7 @@ from ...arith import nodes as n
 from ...core.errors import WorkbenchError
 from ...tir import nodes as t
 from .exits import Exits
-from .expressions import ExpressionEmitter
+from .expressions import ExpressionEmitter, decided
 from .facts import MAX_COPIES, Facts
 from .memory import store
 from .numbering import Numbering
@@ -259,13 +259,14 @@ def _assert(self: BodyEmitter, stmt: t.AssertStmt) -> Emission:
 
 def _if(self: BodyEmitter, stmt: t.IfThenElse) -> Emission:
     condition = self.value(stmt.condition)
-    if condition.dtype.is_vector:
-        yield from _masked_if(self, stmt, condition)
-        return
-    if condition.text in ("true", "false"):
-        chosen = stmt.then_case if condition.text == "true" else stmt.else_case
+    known = decided(condition)
+    if known is not None:
+        chosen = stmt.then_case if known else stmt.else_case
         if chosen is not None:
             yield chosen
+        return
+    if condition.dtype.is_vector:
+        yield from _masked_if(self, stmt, condition)
         return
     writer, registers = self.writer, self.registers
     then, done = writer.fresh("then"), writer.fresh("done")

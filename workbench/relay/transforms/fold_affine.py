@@ -3,17 +3,20 @@
     R.add(R.multiply(R.add(R.multiply(x, a), b), c), d)   ->   R.add(R.multiply(x, a c), b c + d)
 
 Part of FoldScaleAxis, before factors move into weights: so one factor reaches a weight, and its summands are one bias.
-Results may round differently.  A chain stays where a product of its constants has no finite, normal value in their
-dtype, or where a constant would grow to more elements than either had.
+Results may round differently; ``x b + a b`` may cancel, or overflow, where ``(x + a) b`` does not.  A chain stays where
+a product of its constants has no finite, normal value in their dtype, where summands cancel each other (adding a large
+number and taking it away again rounds, which is meant), or where a constant would have more elements than either had.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ...core.rewrite import Match, RuleTable
+from ...core.tensor import Tensor
 from .. import op as relay
 from ..ir import expr as e
 from ..ir.types import TensorType
@@ -21,11 +24,23 @@ from ..patterns import Pattern, any_, constant, op, operators, where
 
 AFFINE = RuleTable("FoldAffine")
 
+LINEAR = operators("a convolution or product whose channels are axes", lambda heavy: heavy.channel_axes() is not None)
+WEIGHTED = op(LINEAR, any_(), constant())
+"""A convolution or product with constant weights."""
+_FACTOR = op("multiply", any_(), constant(), commutative=True)
 
-def _combined(m: Match, function: Any, first: str, second: str) -> np.ndarray | None:
-    """What a function makes of two constants; None where that is no number of their dtype or has a shape of its own."""
-    a, b = (m[name].data for name in (first, second))
-    if not a.dtype.is_float or a.dtype != b.dtype or a.dtype.bits > 64:
+_CANCELLED = 8
+"""Of two summands less than so many roundings are left: they cancel."""
+
+Bound = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+"""Whether each element of a result of two operands may stand for them."""
+
+
+def _combined(m: Match, function: Callable[..., Any], sound: Bound) -> Tensor | None:
+    """What a function makes of the constants a and b; None where that is unsound or has a shape of its own."""
+    a, b = m["a"].data, m["b"].data
+    kind = a.dtype.to_numpy()
+    if a.dtype != b.dtype or kind.kind != "f":
         return None
     try:
         shape = np.broadcast_shapes(a.shape, b.shape)
@@ -33,20 +48,30 @@ def _combined(m: Match, function: Any, first: str, second: str) -> np.ndarray | 
         return None
     if shape not in (a.shape, b.shape):
         return None
-    exact = function(*(one.numpy().astype(np.float64) for one in (a, b)))
-    with np.errstate(over="ignore", under="ignore"):
-        found = exact.astype(a.dtype.to_numpy())
-    tiny = np.finfo(found.dtype).tiny if found.dtype.kind == "f" else 0.0
-    fits = np.isfinite(found) & ((np.abs(found) >= tiny) | (exact == 0))
-    return found if fits.all() else None
+    one, other = (data.numpy() if data.fill_value is None else data.fill_value for data in (a, b))
+    with np.errstate(all="ignore"):
+        result = np.asarray(function(one.astype(np.float64), other.astype(np.float64))).astype(kind)
+        if not np.all(np.isfinite(result) & sound(one, other, result)):
+            return None
+    if result.shape == ():
+        return Tensor.full(shape, result, str(a.dtype))
+    return Tensor.of(result) if result.shape == shape else None  # a lazy fill is not made an array
 
 
-def _factor(m: Match) -> np.ndarray | None:
-    return _combined(m, np.multiply, "a", "b")
+def _is_normal(one: np.ndarray, other: np.ndarray, product: np.ndarray) -> np.ndarray:
+    return (np.abs(product) >= np.finfo(product.dtype).tiny) | (one == 0) | (other == 0)
 
 
-def _summand(m: Match) -> np.ndarray | None:
-    return _combined(m, np.add, "a", "b")
+def _is_kept(one: np.ndarray, other: np.ndarray, total: np.ndarray) -> np.ndarray:
+    return np.abs(total) >= np.maximum(np.abs(one), np.abs(other)) * (_CANCELLED * np.finfo(total.dtype).eps)
+
+
+def _product(m: Match) -> Tensor | None:
+    return _combined(m, np.multiply, _is_normal)
+
+
+def _sum(m: Match) -> Tensor | None:
+    return _combined(m, np.add, _is_kept)
 
 
 def _constants(m: Match) -> str:
@@ -55,12 +80,12 @@ def _constants(m: Match) -> str:
 
 _PRODUCT = where(
     "the product of the constants is as large as one of them, and finite and normal in their dtype",
-    lambda m: _factor(m) is not None,
+    lambda m: _product(m) is not None,
     _constants,
 )
 _SUM = where(
-    "the sum of the constants is as large as one of them, and finite and normal in their dtype",
-    lambda m: _summand(m) is not None,
+    "the sum of the constants is as large as one of them, and finite; they do not cancel",
+    lambda m: _sum(m) is not None,
     _constants,
 )
 
@@ -76,28 +101,20 @@ def _shifted(x: Pattern) -> Pattern:
 @AFFINE.rule("scale-of-scale", op("multiply", _scaled(any_("x")), constant("b"), commutative=True), when=[_PRODUCT])
 def scale_of_scale(m: Match) -> Any:
     """(x a) b is x (a b)."""
-    factor = _factor(m)
+    factor = _product(m)
     return None if factor is None else relay.call("multiply", m["x"], e.const(factor))
 
 
 @AFFINE.rule("shift-of-shift", op("add", _shifted(any_("x")), constant("b"), commutative=True), when=[_SUM])
 def shift_of_shift(m: Match) -> Any:
     """(x + a) + b is x + (a + b)."""
-    summand = _summand(m)
+    summand = _sum(m)
     return None if summand is None else relay.call("add", m["x"], e.const(summand))
-
-
-_LINEAR = operators("a convolution or product whose channels are axes", lambda heavy: heavy.channel_axes() is not None)
-_WEIGHTED = op(_LINEAR, any_(), constant())
 
 
 def _takes_factors(x: e.Expr, m: Match) -> bool:
     """Whether a factor would join another one, or a weight."""
-    if m.uses(x) > 1 or not isinstance(x, e.Call):
-        return False
-    constants = [one for one in x.args if isinstance(one, e.Constant)]
-    factors = getattr(x.op, "name", "") == "multiply" and bool(constants)
-    return factors or _WEIGHTED.match(x, Match(x)) is None
+    return m.uses(x) == 1 and any(pattern.match(x, Match(x)) is None for pattern in (_FACTOR, WEIGHTED))
 
 
 @AFFINE.rule(
@@ -119,5 +136,5 @@ def _takes_factors(x: e.Expr, m: Match) -> bool:
 )
 def scale_of_shift(m: Match) -> Any:
     """(x + a) b is x b + a b."""
-    summand = _factor(m)
+    summand = _product(m)
     return None if summand is None else relay.call("add", relay.call("multiply", m["x"], m["b"]), e.const(summand))

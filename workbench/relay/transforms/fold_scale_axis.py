@@ -20,8 +20,8 @@ from .. import op as relay
 from ..ir import expr as e
 from ..ir.operator import ChannelAxes
 from ..ir.types import TensorType
-from ..patterns import any_, constant, op, operators, where
-from .fold_affine import AFFINE
+from ..patterns import any_, constant, op, where
+from .fold_affine import AFFINE, LINEAR, WEIGHTED
 from .rules import apply_rules
 
 BACKWARD = RuleTable("BackwardFoldScaleAxis")
@@ -80,7 +80,6 @@ def _scaled_outputs(m: Match, factors: np.ndarray) -> e.Call:
     return e.Call(heavy.op, (heavy.args[0], scaled))
 
 
-LINEAR = operators("a convolution or product whose channels are axes", lambda heavy: heavy.channel_axes() is not None)
 _AFTER = op(LINEAR, any_("data"), constant("weight"), name="heavy", once=True)
 """A convolution or product with constant weights, used here only."""
 _SUMS = ("add", "subtract")
@@ -164,7 +163,6 @@ def scale_before_relu(m: Match) -> Any:
     return relay.call("nn.relu", relay.call("multiply", m["inner"], m["scale"]))
 
 
-_HEAVY = op(LINEAR, any_(), constant())
 _CONSTANT_SUM = op(_SUMS, any_("inner"), constant())
 _BIAS = op("nn.bias_add", any_("inner"), constant())
 
@@ -173,7 +171,7 @@ def _leads_to_heavy(expr: e.Expr) -> bool:
     """Whether a factor after `expr` would reach a weight, through sums with constants."""
     while True:
         match = Match(expr)
-        if _HEAVY.match(expr, match) is None:
+        if WEIGHTED.match(expr, match) is None:
             return True
         if _CONSTANT_SUM.match(expr, match) is not None and _BIAS.match(expr, match) is not None:
             return False

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -11,9 +10,10 @@ from ...analysis.affine import Affine, Ranges, variables_of
 from ...analysis.tree import BlockSite
 from ...arith import nodes as n
 from ...arith.build import const
-from ...core.node import children, pre_order
+from ...core.node import pre_order, substitute
 from ...tir import nodes as t
 from ...tir.transforms.flatten_buffer import strides_of
+from ...tir.transforms.vectorize_expr import Lanes, Scalarise, scalar_of
 from ..schedule import Schedule
 
 PARALLEL_FROM = 16384
@@ -153,13 +153,8 @@ def _in_step_by(site: BlockSite, body: t.BufferStore, size: int, chosen: int) ->
     ranges.enter_extent(whole, const(0), const(size // chosen))
     ranges.enter_extent(lane, const(0), const(chosen))
     cut = {id(items[-1].var): Affine.variable(whole).times(chosen).plus(Affine.variable(lane))}
-    moving = (lane, items[-1].var)
-
-    def form(expr: n.PrimExpr) -> Affine:
-        return Affine.of(expr, ranges).substituted(cut, ranges)
-
     for node in pre_order(body):
-        if isinstance(node, n.Call) and is_choice(node) and not _is_shared(node.args[0], form, moving, chosen):
+        if isinstance(node, n.Call) and is_choice(node) and not _is_uniform(node.args[0], items[-1].var, chosen):
             return False
         if isinstance(node, (t.BufferLoad, t.BufferStore)):
             step = _step(node, items[-1].var, cut, lane, ranges)
@@ -168,31 +163,14 @@ def _in_step_by(site: BlockSite, body: t.BufferStore, size: int, chosen: int) ->
     return True
 
 
-def _is_shared(
-    condition: n.PrimExpr, form: Callable[[n.PrimExpr], Affine], moving: tuple[n.Var, n.Var], lanes: int
-) -> bool:
-    """Whether a condition holds in all lanes of a vector or in none, as ``i < 384`` in vectors of 16."""
-    parts = [condition]
-    for part in parts:
-        if isinstance(part, (n.And, n.Or, n.Not)):
-            parts += [child for child in children(part) if isinstance(child, n.PrimExpr)]
-        elif not isinstance(part, (n.LT, n.LE, n.GT, n.GE)) or not part.a.dtype.is_integer:
-            return False
-        elif not _passes_between(part, form(part.a).plus(form(part.b).times(-1)), moving, lanes):
-            return False
-    return True
-
-
-def _passes_between(comparison: n.CompareExpr, gap: Affine, moving: tuple[n.Var, n.Var], lanes: int) -> bool:
-    """Whether the gap between what is compared, a sum of multiples, changes its sign between vectors only."""
-    lane, row = moving
-    if any(not atom.variables.isdisjoint((id(lane), id(row))) for atom in gap.terms if atom.expr is not lane):
+def _is_uniform(condition: n.PrimExpr, row: n.Var, chosen: int) -> bool:
+    """Whether all lanes of a vector along a row agree on a condition, as VectorizeLoop will find."""
+    whole, lane = n.Var("whole", row.dtype), n.Var("lane", row.dtype)
+    cut = substitute(condition, {row: whole * chosen + lane})
+    try:
+        return not scalar_of(Lanes(lane, const(0, row.dtype), chosen).vector(cut)).dtype.is_vector
+    except Scalarise:
         return False
-    factor = sum(factor for atom, factor in gap.terms.items() if atom.expr is lane)
-    sign = 1 if factor >= 0 else -1
-    border = 0 if isinstance(comparison, (n.LT, n.GE) if factor >= 0 else (n.GT, n.LE)) else 1
-    others = (factor for atom, factor in gap.terms.items() if atom.expr is not lane)
-    return not factor or abs(factor) * (lanes - 1) < math.gcd(sign * gap.offset - border, *others)
 
 
 def _step(

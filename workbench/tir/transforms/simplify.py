@@ -4,7 +4,7 @@
                  if y * 8 + x < 64:
                      A[(y * 8 + x) // 8] = B[...]
 
-What a loop asks in each iteration, and none of them changes, is asked before it:
+Conditions that a loop does not change are asked before it (loop unswitching; classic HoistIfThenElse):
 
     before:  for j in T.serial(4):                         after:  if i * 7 + x < 27:
                  if i * 7 + x < 27:                                    for j in T.serial(4):
@@ -28,12 +28,12 @@ from ..build import seq
 from .pragmas import has_pragmas
 
 _IN_ORDER: Final = (t.ForKind.SERIAL, t.ForKind.UNROLLED, t.ForKind.VECTORIZED)
-"""Loops of one thread."""
+"""Loops of one thread: parallel ones and those bound to threads stay the outermost statement of what they share out."""
 
 
 @function_pass(name="Simplify", applies_to=t.PrimFunc)
 def Simplify(func: t.PrimFunc, mod: Any, ctx: Any) -> t.PrimFunc:
-    """Simplify expressions and drop what cannot run."""
+    """Simplify expressions, drop what cannot run, and ask loop-invariant conditions before their loop."""
     func = _without_unit_loops(func)
     simplifier = Simplifier()
     for node in pre_order(func.body, t.Stmt):
@@ -48,15 +48,15 @@ def Simplify(func: t.PrimFunc, mod: Any, ctx: Any) -> t.PrimFunc:
             return simplifier.simplify(node)
         return node if isinstance(node, t.Buffer) else None
 
-    return rewrite(func, _shorter, pre)
+    return rewrite(func, _simplified_statement, pre)
 
 
-def _shorter(node: Node) -> Node | None:
-    """A statement without what cannot run, and with its loop behind what decides whether that runs."""
+def _simplified_statement(node: Node) -> Node | None:
+    """A statement without what cannot run; a loop behind its invariant conditions."""
     if isinstance(node, t.IfThenElse) and isinstance(node.condition, n.IntImm):
         return node.then_case if node.condition.value else (node.else_case or t.Evaluate(const(0)))
     if isinstance(node, t.For):
-        return _asked_before(node)
+        return _unswitched(node)
     if isinstance(node, t.SeqStmt):
         kept = [stmt for stmt in node.stmts if not _is_nothing(stmt)]
         nested = any(isinstance(stmt, t.SeqStmt) for stmt in kept)
@@ -64,23 +64,26 @@ def _shorter(node: Node) -> Node | None:
     return None
 
 
-def _asked_before(loop: t.For) -> t.Stmt | None:
-    """A loop behind those of its body's conditions that it does not change; None where there is none."""
+def _unswitched(loop: t.For) -> t.Stmt | None:
+    """A loop under the invariant conditions of its body; None where there are none."""
     body = loop.body
     if not isinstance(body, t.IfThenElse) or body.else_case is not None or loop.kind not in _IN_ORDER:
         return None
     same: list[n.PrimExpr] = []
     rest: list[n.PrimExpr] = []
     for part in conjuncts(body.condition):
-        (same if _is_as_before(part, loop.var) else rest).append(part)
+        (same if _is_loop_invariant(part, loop.var) else rest).append(part)
     if not same:
         return None
     inner = body.replace(condition=all_of(*rest)) if rest else body.then_case
     return body.replace(condition=all_of(*same), then_case=loop.replace(body=inner))
 
 
-def _is_as_before(condition: n.PrimExpr, var: n.Var) -> bool:
-    """Whether a condition is the same in all iterations, and may be asked where there is none."""
+def _is_loop_invariant(condition: n.PrimExpr, var: n.Var) -> bool:
+    """Whether a condition is the same in all iterations, and may be evaluated where there are none.
+
+    It reads no memory, calls nothing, and divides by numbers only (`tir.verify` refuses zero).
+    """
     return all(
         node is not var
         and not isinstance(node, (t.BufferLoad, n.Call))

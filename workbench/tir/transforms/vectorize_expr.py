@@ -92,7 +92,7 @@ class Lanes:
 # --- classes that are more than lane by lane ----------------------------------------------------------------------
 
 
-def plain(expr: n.PrimExpr) -> n.PrimExpr:
+def scalar_of(expr: n.PrimExpr) -> n.PrimExpr:
     """A broadcast's scalar; other expressions as they are."""
     return expr.value if isinstance(expr, n.Broadcast) else expr
 
@@ -102,7 +102,7 @@ def _sum(self: Lanes, node: Any, done: dict[int, n.PrimExpr]) -> n.PrimExpr:
     make = add if isinstance(node, n.Add) else subtract
     if node.dtype.is_float:
         return type(node)(self.spread(a), self.spread(b))
-    a, b = plain(a), plain(b)
+    a, b = scalar_of(a), scalar_of(b)
     if not a.dtype.is_vector and not b.dtype.is_vector:
         return n.Broadcast(make(a, b), self.lanes)
     if isinstance(a, n.Ramp) and isinstance(b, n.Ramp):
@@ -125,7 +125,7 @@ def _product(self: Lanes, node: n.Mul, done: dict[int, n.PrimExpr]) -> n.PrimExp
     a, b = done[id(node.a)], done[id(node.b)]
     if node.dtype.is_float:
         return n.Mul(self.spread(a), self.spread(b))
-    a, b = plain(a), plain(b)
+    a, b = scalar_of(a), scalar_of(b)
     if not a.dtype.is_vector and not b.dtype.is_vector:
         return n.Broadcast(multiply(a, b), self.lanes)
     for ramp, scale in ((a, b), (b, a)):
@@ -139,7 +139,7 @@ def _quotient(self: Lanes, node: Any, done: dict[int, n.PrimExpr]) -> n.PrimExpr
 
     They do when base and c are multiples of some g that is greater than the distance from first to last lane.
     """
-    a, b = plain(done[id(node.a)]), plain(done[id(node.b)])
+    a, b = scalar_of(done[id(node.a)]), scalar_of(done[id(node.b)])
     if not a.dtype.is_vector and not b.dtype.is_vector:
         return n.Broadcast((floordiv if isinstance(node, n.FloorDiv) else floormod)(a, b), self.lanes)
     if not isinstance(a, n.Ramp) or not isinstance(b, n.IntImm) or not isinstance(a.stride, n.IntImm):
@@ -157,9 +157,10 @@ def _comparison(self: Lanes, node: Any, done: dict[int, n.PrimExpr]) -> n.PrimEx
 
     They do when base and c are multiples of some g that is greater than the distance from first to last lane: the
     lanes are then within one multiple of g, where ``x < c`` has one answer (so has ``x >= c``; ``x <= c`` is
-    ``x < c + 1``).
+    ``x < c + 1``).  A ramp on the right changes the roles: ``c > x`` is ``x < c``.  Of a limit that is no number
+    c + 1 is a multiple of nothing that is known.  Indices do not overflow.
     """
-    a, b = plain(done[id(node.a)]), plain(done[id(node.b)])
+    a, b = scalar_of(done[id(node.a)]), scalar_of(done[id(node.b)])
     if not a.dtype.is_vector and not b.dtype.is_vector:
         return n.Broadcast(type(node)(a, b), self.lanes)
     ramp, limit, at_or_beyond = (a, b, (n.LT, n.GE)) if isinstance(a, n.Ramp) else (b, a, (n.GT, n.LE))
@@ -173,8 +174,8 @@ def _comparison(self: Lanes, node: Any, done: dict[int, n.PrimExpr]) -> n.PrimEx
 
 
 def _logical(self: Lanes, node: Any, done: dict[int, n.PrimExpr]) -> n.PrimExpr:
-    """Of what all lanes have in common, the same."""
-    parts = [plain(done[id(part)]) for part in children(node)]
+    """A scalar operation, in every lane, where all operands are uniform."""
+    parts = [scalar_of(done[id(part)]) for part in children(node)]
     if any(part.dtype.is_vector for part in parts):
         return type(node)(*map(self.spread, parts))
     return n.Broadcast(type(node)(*parts), self.lanes)
@@ -194,7 +195,7 @@ def _call(self: Lanes, node: n.Call, done: dict[int, n.PrimExpr]) -> n.PrimExpr:
         raise Scalarise(f"{node.op} has no form in lanes")
     arguments = [self.spread(done[id(argument)]) for argument in node.args]
     if node.op == "if_then_else":  # one choice for all lanes where they agree
-        arguments[0] = plain(arguments[0])
+        arguments[0] = scalar_of(arguments[0])
     return n.Call(node.dtype.with_lanes(self.lanes), node.op, tuple(arguments))
 
 

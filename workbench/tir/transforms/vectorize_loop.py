@@ -24,7 +24,7 @@ from ..build import seq
 from .constant_fold import fold
 from .copies import fresh_copy
 from .pragmas import under_pragmas
-from .vectorize_expr import Lanes, Scalarise, plain
+from .vectorize_expr import Lanes, Scalarise, scalar_of
 
 
 @function_pass(name="VectorizeLoop", applies_to=t.PrimFunc)
@@ -73,7 +73,7 @@ def _stmt(stmt: t.Stmt, loop: t.For, lanes: Lanes) -> Task:
         if leaf is not None:
             return leaf(stmt, lanes)
         if isinstance(stmt, t.IfThenElse):
-            condition = plain(lanes.vector(stmt.condition))
+            condition = scalar_of(lanes.vector(stmt.condition))
             if condition.dtype.is_vector and not _can_be_masked(stmt, lanes):
                 return _serial(stmt, loop)
             return (yield _if(stmt, condition, loop, lanes))
