@@ -88,6 +88,19 @@ def by_helpers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return seen
 
 
+def first_answer(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Set when a helper has answered."""
+    answered = threading.Event()
+    received = kernels._received
+
+    def noting(*given: Any) -> Any:
+        answered.set()
+        return received(*given)
+
+    monkeypatch.setattr(kernels, "_received", noting)
+    return answered
+
+
 def slowly(monkeypatch: pytest.MonkeyPatch) -> None:
     """This process waits with its first kernel until a helper has taken some."""
     taken = threading.Event()
@@ -149,14 +162,7 @@ def test_what_runs_is_right() -> None:
 def test_a_helper_begins_while_kernels_still_come(monkeypatch: pytest.MonkeyPatch) -> None:
     every = wb.open(wide()).step("Lower").stage.lowered.kernels
     a_helper()
-    answered = threading.Event()
-    received = kernels._received
-
-    def noting(*given: Any) -> Any:
-        answered.set()
-        return received(*given)
-
-    monkeypatch.setattr(kernels, "_received", noting)
+    answered = first_answer(monkeypatch)
     with KernelWork(every[0].target, PassContext.current()) as work:
         for kernel in every[:-1]:
             work.add(kernel)
@@ -168,14 +174,7 @@ def test_a_helper_begins_while_kernels_still_come(monkeypatch: pytest.MonkeyPatc
 def test_a_build_has_its_kernels_compiled_while_it_lowers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lowering does not end until a helper has answered."""
     a_helper()
-    answered = threading.Event()
-    received = kernels._received
-
-    def noting(*given: Any) -> Any:
-        answered.set()
-        return received(*given)
-
-    monkeypatch.setattr(kernels, "_received", noting)
+    answered = first_answer(monkeypatch)
     session = wb.open(wide())
 
     def lowered() -> Any:
