@@ -113,3 +113,44 @@ def test_limits_that_are_no_numbers(lanes: int) -> None:
 def test_a_limit_that_is_a_multiple_is_asked_once() -> None:
     text = LIMITED.format(count=6, lanes=16, condition="i * 16 + lane < j * 32")
     assert not any(asked.dtype.is_vector for asked in conditions_in(text))
+
+
+ONE_ELEMENT = """
+def one_element(A: T.Buffer((16,), "float32"), C: T.Buffer((1,), "float32")):
+    for i in T.serial(2):
+        for lane in T.vectorized(8):
+            if i * 8 + lane < 8:
+                {body}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("C[0] = C[0] + A[i * 8 + lane]", 28.0),
+        ("C[0] = A[i * 8 + lane]", 7.0),
+        ("q: T.int64 = lane * 3\n                if q == 6:\n                    C[0] = A[q]", 6.0),
+    ],
+)
+def test_what_lanes_store_to_one_element_under_a_condition_stays_in_order(body: str, expected: float) -> None:
+    found = np.zeros(1, np.float32)
+    build(ONE_ELEMENT.format(body=body))(np.arange(16, dtype=np.float32), found)
+    assert found == [expected]
+
+
+WRAPPING = """
+def wrapping(P: T.Buffer((1,), "{dtype}"), C: T.Buffer((12,), "float32")):
+    for lane in T.vectorized(T.{dtype}(12)):
+        C[lane] = T.if_then_else(P[0] * T.{dtype}(12) + lane < T.{dtype}({limit}), T.float32(1), T.float32(0))
+"""
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value", "limit"), [("uint8", 21, 252), ("int8", 10, 12), ("int32", 178956970, 2147483640)]
+)
+def test_narrow_numbers_may_wrap_between_lanes(dtype: str, value: int, limit: int) -> None:
+    given, found = np.array([value], dtype), np.full(12, np.nan, np.float32)
+    with np.errstate(over="ignore"):
+        lanes = given * np.array(12, dtype) + np.arange(12, dtype=dtype)
+    build(WRAPPING.format(dtype=dtype, limit=limit))(given, found)
+    np.testing.assert_array_equal(found, lanes < limit)

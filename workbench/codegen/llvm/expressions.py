@@ -344,10 +344,6 @@ def _logical(op: str) -> Callable[[ExpressionEmitter, Any], Emission]:
     def emit(self: ExpressionEmitter, node: Any) -> Emission:
         a = yield node.a
         b = yield node.b
-        for one, other in ((a, b), (b, a)):
-            known = decided(one)
-            if known is not None:
-                return other if known == (op == "and") else one
         return self.assign(a.dtype, f"{op} {a.typed}, {b.text}")
 
     return emit
@@ -355,9 +351,6 @@ def _logical(op: str) -> Callable[[ExpressionEmitter, Any], Emission]:
 
 def _not(self: ExpressionEmitter, node: n.Not) -> Emission:
     a = yield node.a
-    known = decided(a)
-    if known is not None:
-        return Value(constant(not known, a.dtype), a.dtype)
     return self.assign(a.dtype, f"xor {a.typed}, {constant(True, a.dtype)}")
 
 

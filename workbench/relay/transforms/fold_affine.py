@@ -3,9 +3,9 @@
     R.add(R.multiply(R.add(R.multiply(x, a), b), c), d)   ->   R.add(R.multiply(x, a c), b c + d)
 
 Part of FoldScaleAxis, before factors move into weights: so one factor reaches a weight, and its summands are one bias.
-Results may round differently; ``x b + a b`` may cancel, or overflow, where ``(x + a) b`` does not.  A chain stays where
-a product of its constants has no finite, normal value in their dtype, where summands cancel each other (adding a large
-number and taking it away again rounds, which is meant), or where a constant would have more elements than either had.
+Results may round differently.  A chain stays where a constant is so large or small that what comes between could
+overflow or vanish (which may be meant, as is the rounding where a large number is added and taken away again: summands
+that cancel stay); for the same reason half precision stays.  So do constants that would have more elements together.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ _FACTOR = op("multiply", any_(), constant(), commutative=True)
 
 _CANCELLED = 8
 """Of two summands less than so many roundings are left: they cancel."""
+_RANGE = {"float32": 2.0**32, "float64": 2.0**256}
+"""By dtype, how many times 1 a constant may be, or the other way round: a quarter of the exponents each."""
 
 Bound = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 """Whether each element of a result of two operands may stand for them."""
@@ -39,8 +41,8 @@ Bound = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 def _combined(m: Match, function: Callable[..., Any], sound: Bound) -> Tensor | None:
     """What a function makes of the constants a and b; None where that is unsound or has a shape of its own."""
     a, b = m["a"].data, m["b"].data
-    kind = a.dtype.to_numpy()
-    if a.dtype != b.dtype or kind.kind != "f":
+    most = _RANGE.get(str(a.dtype))
+    if a.dtype != b.dtype or most is None:
         return None
     try:
         shape = np.broadcast_shapes(a.shape, b.shape)
@@ -50,16 +52,21 @@ def _combined(m: Match, function: Callable[..., Any], sound: Bound) -> Tensor | 
         return None
     one, other = (data.numpy() if data.fill_value is None else data.fill_value for data in (a, b))
     with np.errstate(all="ignore"):
-        result = np.asarray(function(one.astype(np.float64), other.astype(np.float64))).astype(kind)
-        if not np.all(np.isfinite(result) & sound(one, other, result)):
+        result = np.asarray(function(one.astype(np.float64), other.astype(np.float64))).astype(one.dtype)
+        if not np.all(sound(one, other, result) & _is_within(one, most) & _is_within(other, most)):
             return None
     if result.shape == ():
         return Tensor.full(shape, result, str(a.dtype))
     return Tensor.of(result) if result.shape == shape else None  # a lazy fill is not made an array
 
 
-def _is_normal(one: np.ndarray, other: np.ndarray, product: np.ndarray) -> np.ndarray:
-    return (np.abs(product) >= np.finfo(product.dtype).tiny) | (one == 0) | (other == 0)
+def _is_within(values: np.ndarray, most: float) -> np.ndarray:
+    sizes = np.abs(values)
+    return (sizes == 0) | ((sizes >= 1 / most) & (sizes <= most))
+
+
+def _always(one: np.ndarray, other: np.ndarray, product: np.ndarray) -> np.ndarray:
+    return np.True_
 
 
 def _is_kept(one: np.ndarray, other: np.ndarray, total: np.ndarray) -> np.ndarray:
@@ -67,7 +74,7 @@ def _is_kept(one: np.ndarray, other: np.ndarray, total: np.ndarray) -> np.ndarra
 
 
 def _product(m: Match) -> Tensor | None:
-    return _combined(m, np.multiply, _is_normal)
+    return _combined(m, np.multiply, _always)
 
 
 def _sum(m: Match) -> Tensor | None:
@@ -79,12 +86,12 @@ def _constants(m: Match) -> str:
 
 
 _PRODUCT = where(
-    "the product of the constants is as large as one of them, and finite and normal in their dtype",
+    "the constants are moderate numbers, and their product has the shape of one of them",
     lambda m: _product(m) is not None,
     _constants,
 )
 _SUM = where(
-    "the sum of the constants is as large as one of them, and finite; they do not cancel",
+    "the constants are moderate numbers that do not cancel, and their sum has the shape of one of them",
     lambda m: _sum(m) is not None,
     _constants,
 )

@@ -10,7 +10,7 @@ import math
 from typing import Any, Final
 
 from ...arith import nodes as n
-from ...arith.build import add, const, floordiv, floormod, multiply, subtract
+from ...arith.build import INDEX, add, const, floordiv, floormod, multiply, subtract
 from ...arith.intrinsics import ADDRESSES, INTRINSICS, NAMED_CALLS
 from ...core.node import children, map_children
 from .. import nodes as t
@@ -158,7 +158,8 @@ def _comparison(self: Lanes, node: Any, done: dict[int, n.PrimExpr]) -> n.PrimEx
     They do when base and c are multiples of some g that is greater than the distance from first to last lane: the
     lanes are then within one multiple of g, where ``x < c`` has one answer (so has ``x >= c``; ``x <= c`` is
     ``x < c + 1``).  A ramp on the right changes the roles: ``c > x`` is ``x < c``.  Of a limit that is no number
-    c + 1 is a multiple of nothing that is known.  Indices do not overflow.
+    c + 1 is a multiple of nothing that is known.  Indices do not overflow; narrower numbers may, and stay multiples
+    of powers of two.
     """
     a, b = scalar_of(done[id(node.a)]), scalar_of(done[id(node.b)])
     if not a.dtype.is_vector and not b.dtype.is_vector:
@@ -167,7 +168,10 @@ def _comparison(self: Lanes, node: Any, done: dict[int, n.PrimExpr]) -> n.PrimEx
     if isinstance(ramp, n.Ramp) and isinstance(ramp.stride, n.IntImm) and not limit.dtype.is_vector:
         beyond = 0 if isinstance(node, at_or_beyond) else 1
         edge = limit.value + beyond if isinstance(limit, n.IntImm) else math.gcd(multiple_of(limit), beyond)
-        if 0 <= ramp.stride.value * (self.lanes - 1) < math.gcd(multiple_of(ramp.base), edge):
+        step = math.gcd(multiple_of(ramp.base), edge)
+        if limit.dtype.bits < INDEX.bits:
+            step &= -step
+        if 0 <= ramp.stride.value * (self.lanes - 1) < step:
             first = {id(ramp): ramp.base}
             return n.Broadcast(type(node)(first.get(id(a), a), first.get(id(b), b)), self.lanes)
     return type(node)(self.spread(a), self.spread(b))

@@ -73,10 +73,10 @@ def _stmt(stmt: t.Stmt, loop: t.For, lanes: Lanes) -> Task:
         if leaf is not None:
             return leaf(stmt, lanes)
         if isinstance(stmt, t.IfThenElse):
-            condition = scalar_of(lanes.vector(stmt.condition))
-            if condition.dtype.is_vector and not _can_be_masked(stmt, lanes):
+            condition = lanes.vector(stmt.condition)
+            if condition is not stmt.condition and not _can_be_masked(stmt, lanes):
                 return _serial(stmt, loop)
-            return (yield _if(stmt, condition, loop, lanes))
+            return (yield _if(stmt, scalar_of(condition), loop, lanes))
         if isinstance(stmt, t.For):
             _require_same(lanes, stmt.min, stmt.extent)
             return stmt.replace(body=(yield _stmt(stmt.body, loop, lanes)))
