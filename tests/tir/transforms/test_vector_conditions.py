@@ -145,12 +145,26 @@ def wrapping(P: T.Buffer((1,), "{dtype}"), C: T.Buffer((12,), "float32")):
 """
 
 
+WRAPPING_STORES = """
+def wrapping_stores(P: T.Buffer((1,), "{dtype}"), C: T.Buffer((12,), "float32")):
+    for lane in T.vectorized(12):
+        C[lane] = T.float32(0)
+    for lane in T.vectorized(T.{dtype}(12)):
+        if P[0] * T.{dtype}(12) + lane < T.{dtype}({limit}):
+            C[lane] = T.float32(1)
+"""
+
+
 @pytest.mark.parametrize(
-    ("dtype", "value", "limit"), [("uint8", 21, 252), ("int8", 10, 12), ("int32", 178956970, 2147483640)]
-)
-def test_narrow_numbers_may_wrap_between_lanes(dtype: str, value: int, limit: int) -> None:
+    ("text", "dtype", "value", "limit"),
+    [
+        (WRAPPING, "uint8", 21, 252), (WRAPPING, "int8", 10, 12), (WRAPPING, "int32", 178956970, 2147483640),
+        (WRAPPING_STORES, "uint8", 21, 252), (WRAPPING_STORES, "int8", 10, 12),
+    ],
+)  # fmt: skip
+def test_narrow_numbers_may_wrap_between_lanes(text: str, dtype: str, value: int, limit: int) -> None:
     given, found = np.array([value], dtype), np.full(12, np.nan, np.float32)
     with np.errstate(over="ignore"):
         lanes = given * np.array(12, dtype) + np.arange(12, dtype=dtype)
-    build(WRAPPING.format(dtype=dtype, limit=limit))(given, found)
+    build(text.format(dtype=dtype, limit=limit))(given, found)
     np.testing.assert_array_equal(found, lanes < limit)

@@ -220,10 +220,10 @@ def _extreme(expr: n.PrimExpr) -> n.PrimExpr | None:
 
 
 def _end(expr: n.PrimExpr, last: bool) -> n.PrimExpr | None:
-    """The greatest (`last`) or least lane of a vector whose lanes are ordered."""
+    """The greatest (`last`) or least lane of a vector whose lanes are ordered; numbers of few bits wrap."""
     if isinstance(expr, n.Broadcast):
         return expr.value
-    if not isinstance(expr, n.Ramp) or not isinstance(expr.stride, n.IntImm):
+    if not isinstance(expr, n.Ramp) or not isinstance(expr.stride, n.IntImm) or expr.base.dtype.bits < 32:
         return None
     if (expr.stride.value >= 0) != last:
         return expr.base
