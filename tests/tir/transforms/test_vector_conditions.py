@@ -138,6 +138,32 @@ def test_what_lanes_store_to_one_element_under_a_condition_stays_in_order(body: 
     assert found == [expected]
 
 
+BOUND = """
+def bound(A: T.Buffer((64,), "float32"), C: T.Buffer((64,), "float32")):
+    for i in T.serial(2):
+        for lane in T.vectorized(8):
+            {body}
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "q: T.int64 = lane * 3\n            if q == 6:\n                C[0] = A[q]",
+        "q: T.int64 = lane * 3\n            p: T.int64 = q + 1\n            for u in T.serial(p):\n"
+        "                C[i * 8 + lane] = C[i * 8 + lane] + A[q]",
+        "q: T.int64 = lane * 3\n            C[i * 8 + lane] = A[q]\n            if lane == 2:\n"
+        "                C[60] = A[q]",
+    ],
+)
+def test_names_that_serial_statements_use_have_a_value_in_each_iteration(body: str) -> None:
+    text, given = BOUND.format(body=body), np.arange(64, dtype=np.float32)
+    plain, found = np.zeros(64, np.float32), np.zeros(64, np.float32)
+    interpret(function(text), given, plain)
+    build(text)(given, found)
+    np.testing.assert_array_equal(found, plain)
+
+
 WRAPPING = """
 def wrapping(P: T.Buffer((1,), "{dtype}"), C: T.Buffer((12,), "float32")):
     for lane in T.vectorized(T.{dtype}(12)):

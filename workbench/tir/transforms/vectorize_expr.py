@@ -30,6 +30,8 @@ class Lanes:
         self.lanes = lanes
         self.variables: dict[int, n.PrimExpr] = {id(var): n.Ramp(begin, const(1, var.dtype), lanes)}
         """Variables that differ by lane, and their vectors."""
+        self.named_serially: set[int] = set()
+        """Variables, by identity, that statements without a form in lanes name."""
         self._alive: list[Any] = [var]
 
     def bind(self, var: n.Var, vector: n.PrimExpr) -> None:

@@ -60,8 +60,9 @@ def _visit(stmt: t.Stmt, disabled: bool) -> Task:
     return under_pragmas(made, (yield _stmt(made.body, made, Lanes(made.var, made.min, lanes))))
 
 
-def _serial(stmt: t.Stmt, loop: t.For) -> t.Stmt:
+def _serial(stmt: t.Stmt, loop: t.For, lanes: Lanes) -> t.Stmt:
     """`stmt` under a serial loop of its own; unrolling is left to LLVM."""
+    lanes.named_serially.update(id(node) for node in pre_order(stmt) if isinstance(node, n.Var))
     var = n.Var(loop.var.name, loop.var.dtype)
     return t.For(var, loop.min, loop.extent, t.ForKind.SERIAL, substitute(stmt, {loop.var: var}))
 
@@ -75,7 +76,7 @@ def _stmt(stmt: t.Stmt, loop: t.For, lanes: Lanes) -> Task:
         if isinstance(stmt, t.IfThenElse):
             condition = lanes.vector(stmt.condition)
             if condition is not stmt.condition and not _can_be_masked(stmt, lanes):
-                return _serial(stmt, loop)
+                return _serial(stmt, loop, lanes)
             return (yield _if(stmt, scalar_of(condition), loop, lanes))
         if isinstance(stmt, t.For):
             _require_same(lanes, stmt.min, stmt.extent)
@@ -85,7 +86,7 @@ def _stmt(stmt: t.Stmt, loop: t.For, lanes: Lanes) -> Task:
         if not isinstance(stmt, t.SeqStmt):
             raise Scalarise(type(stmt).__name__)
     except Scalarise:
-        return _serial(stmt, loop)
+        return _serial(stmt, loop, lanes)
     return (yield _sequence(stmt, loop, lanes))
 
 
@@ -145,6 +146,8 @@ def _let(stmt: t.LetStmt, value: n.PrimExpr, loop: t.For, lanes: Lanes) -> Task:
         var = n.Var(stmt.var.name, value.dtype)
         lanes.bind(stmt.var, var)
     body = yield _stmt(stmt.body, loop, lanes)
+    if var is not stmt.var and id(stmt.var) in lanes.named_serially:
+        return _serial(stmt, loop, lanes)  # there it has one value in each iteration
     return origin.derived(t.LetStmt(var, value, body), stmt)
 
 
@@ -160,7 +163,7 @@ def _if(stmt: t.IfThenElse, condition: n.PrimExpr, loop: t.For, lanes: Lanes) ->
         return origin.derived(t.IfThenElse(condition, then_case, else_case), stmt)
     then_case = yield _stmt(stmt.then_case, loop, lanes)
     if not _only_vector_stores(then_case):
-        return _serial(stmt, loop)
+        return _serial(stmt, loop, lanes)
     masked = origin.derived(t.IfThenElse(condition, then_case), stmt)
     everywhere = _all_lanes(condition)
     return masked if everywhere is None else fold(t.IfThenElse(everywhere, fresh_copy(then_case), masked))
