@@ -149,6 +149,8 @@ def bound(A: T.Buffer((64,), "float32"), C: T.Buffer((64,), "float32")):
 @pytest.mark.parametrize(
     "body",
     [
+        "q: T.int64 = lane * 3\n"
+        "            C[i * 8 + lane] = T.if_then_else(q * 4 <= 20, A[i * 8 + lane], T.float32(5))",
         "q: T.int64 = lane * 3\n            if q == 6:\n                C[0] = A[q]",
         "q: T.int64 = lane * 3\n            p: T.int64 = q + 1\n            for u in T.serial(p):\n"
         "                C[i * 8 + lane] = C[i * 8 + lane] + A[q]",
@@ -158,10 +160,12 @@ def bound(A: T.Buffer((64,), "float32"), C: T.Buffer((64,), "float32")):
 )
 def test_names_that_serial_statements_use_have_a_value_in_each_iteration(body: str) -> None:
     text, given = BOUND.format(body=body), np.arange(64, dtype=np.float32)
-    plain, found = np.zeros(64, np.float32), np.zeros(64, np.float32)
+    plain, found, lowered = (np.zeros(64, np.float32) for _ in range(3))
     interpret(function(text), given, plain)
     build(text)(given, found)
+    interpret(lower(function(text)), given, lowered)
     np.testing.assert_array_equal(found, plain)
+    np.testing.assert_array_equal(lowered, plain)
 
 
 WRAPPING = """

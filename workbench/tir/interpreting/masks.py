@@ -37,7 +37,8 @@ def by_lane(stmt: t.BufferStore | t.IfThenElse) -> t.For:
 
     def scalar(node: Any) -> Any:
         if isinstance(node, n.Var):
-            return own.get(id(node))
+            around = node.dtype.is_vector and id(node) not in own  # bound around the statement: one lane of it
+            return n.Call(node.dtype.element_of, "shuffle", (node, lane)) if around else own.get(id(node))
         if isinstance(node, n.Ramp):
             step = multiply(cast(node.stride.dtype, lane), node.stride)
             return add(node.base, step)
