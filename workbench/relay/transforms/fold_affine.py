@@ -65,8 +65,8 @@ def _is_within(values: np.ndarray, most: float) -> np.ndarray:
     return (sizes == 0) | ((sizes >= 1 / most) & (sizes <= most))
 
 
-def _always(one: np.ndarray, other: np.ndarray, product: np.ndarray) -> np.ndarray:
-    return np.True_
+def _is_finite(one: np.ndarray, other: np.ndarray, product: np.ndarray) -> np.ndarray:
+    return np.isfinite(product)
 
 
 def _is_kept(one: np.ndarray, other: np.ndarray, total: np.ndarray) -> np.ndarray:
@@ -74,7 +74,7 @@ def _is_kept(one: np.ndarray, other: np.ndarray, total: np.ndarray) -> np.ndarra
 
 
 def _product(m: Match) -> Tensor | None:
-    return _combined(m, np.multiply, _always)
+    return _combined(m, np.multiply, _is_finite)
 
 
 def _sum(m: Match) -> Tensor | None:
