@@ -8,6 +8,7 @@ import pytest
 from tests.codegen.support import artefact, build, function
 from workbench.codegen.llvm.facts import needs_one_pass
 from workbench.core.module import IRModule
+from workbench.core.node import pre_order
 from workbench.core.transform import PASSES
 from workbench.tir import nodes as t
 from workbench.tir.interpret import interpret
@@ -29,19 +30,9 @@ def simplified(text: str) -> t.PrimFunc:
 
 
 def nesting(func: t.PrimFunc) -> list[str]:
-    """Loops and conditions from outside in."""
-    found: list[str] = []
-    stmt: t.Stmt = func.body
-    while not isinstance(stmt, t.BufferStore):
-        if isinstance(stmt, t.For):
-            found.append(stmt.var.name)
-            stmt = stmt.body
-        elif isinstance(stmt, t.IfThenElse):
-            found.append("if")
-            stmt = stmt.then_case
-        else:
-            stmt = stmt.block.body if isinstance(stmt, t.BlockRealize) else stmt.body  # type: ignore[attr-defined]
-    return found
+    """Loops and conditions of a nest from outside in."""
+    steps = (node for node in pre_order(func.body, t.Stmt) if isinstance(node, (t.For, t.IfThenElse)))
+    return [step.var.name if isinstance(step, t.For) else "if" for step in steps]
 
 
 @pytest.mark.parametrize("inner", ["serial", "unroll", "vectorized"])
