@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 from typing import Any
 
 import pytest
@@ -11,10 +13,10 @@ from workbench.ui.screen import Screen
 
 
 def ask(screen: Screen, op: str, **args: Any) -> Any:
-    """The view that a command answers with."""
-    reply = screen.ask(op, **args).content
-    assert reply["ok"], reply["err"]
-    return reply["view"]
+    """The view that a command answers with; long ones come packed."""
+    reply = screen.ask(op, **args)
+    assert reply.content["ok"], reply.content["err"]
+    return json.loads(gzip.decompress(reply.buffers[0])) if reply.content.get("packed") else reply.content["view"]
 
 
 def refused(screen: Screen, op: str, **args: Any) -> dict[str, Any]:

@@ -185,3 +185,13 @@ def test_answers_on_a_schedule_tell_of_which_program_and_target_they_are() -> No
     box = ask(screen, "schedule.open", kernel="main")["tree"][0]["id"]
     ask(screen, "schedule.apply", kernel="main", primitive="parallel", selection=box)
     assert states()[0][0] != schedule and states()[0][1] == beside
+
+
+def test_constants_of_assembly_stand_where_they_are_loaded_and_not_above_the_code() -> None:
+    """Their labels stood alone, for the directives below them are hidden."""
+    pane = ask(on_a_model(), "pane", layer="asm", kernel=KERNEL)
+    lines, hidden = pane["text"]["chunks"][0]["lines"], pane["hidden"]
+    left_out = {first + more for first, count in zip(hidden[::2], hidden[1::2], strict=True) for more in range(count)}
+    shown = [line for number, line in enumerate(lines) if number not in left_out]
+    assert any(line.startswith(".LCPI") for line in lines)
+    assert KERNEL in shown[0] and not any(line.startswith(".LCPI") for line in shown)

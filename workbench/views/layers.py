@@ -411,10 +411,11 @@ def _noise(lines: tuple[str, ...], language: str) -> tuple[int, ...]:
 
 
 def _is_directive(line: str) -> bool:
-    """An assembler directive, a label that no instruction names, or an empty line."""
+    """An assembler directive, a label that no instruction names or that names constants, or an empty line."""
     if not line.startswith("."):
         return not line
-    return not line.split("#", 1)[0].rstrip().endswith(":") or line.startswith((".Ltmp", ".Lfunc_"))
+    # What a constant holds stands as a remark where it is loaded; its label would stand above nothing.
+    return not line.split("#", 1)[0].rstrip().endswith(":") or line.startswith((".Ltmp", ".Lfunc_", ".LCPI"))
 
 
 def _is_metadata(line: str) -> bool:
