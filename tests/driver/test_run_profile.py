@@ -26,7 +26,8 @@ def test_each_call_of_the_entry_has_its_time_and_its_classes() -> None:
     links = session.provenance.links
     assert [call.kernel for call in found.calls] == [site.kernel for site in links.sites]
     assert [call.classes for call in found.calls] == [tuple(sorted(links.at(site.number))) for site in links.sites]
-    assert all(call.seconds > 0 and call.classes for call in found.calls) and 1 <= found.runs <= 10
+    assert all(call.seconds >= 0 and call.classes for call in found.calls) and 1 <= found.runs <= 10
+    assert found.seconds > 0
     assert found.seconds == sum(call.seconds for call in found.calls)
     assert found.calls[-1].gives.startswith("float32[")
 
@@ -97,7 +98,7 @@ def test_an_input_that_is_an_output_too_is_profiled(outputs: tuple[str, ...], tm
     x = np.linspace(0, 1, 6, dtype="float32").reshape(2, 3)
     found = session.profile({"x": x})
     assert [call.kernel for call in found.calls] == [site.kernel for site in session.provenance.links.sites]
-    assert all(call.seconds > 0 for call in found.calls)
+    assert all(call.seconds >= 0 for call in found.calls)  # without what an empty call takes: 0 on a busy machine
     session.build().export_library(tmp_path / "model.so")
     for model in (session.build(), wb.runtime.load_module(tmp_path / "model.so")):
         debug = DebugExecutor(model)
