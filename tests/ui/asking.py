@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from typing import Any
 
 import pytest
@@ -16,7 +14,7 @@ def ask(screen: Screen, op: str, **args: Any) -> Any:
     """The view that a command answers with; long ones come packed."""
     reply = screen.ask(op, **args)
     assert reply.content["ok"], reply.content["err"]
-    return json.loads(gzip.decompress(reply.buffers[0])) if reply.content.get("packed") else reply.content["view"]
+    return reply.view()
 
 
 def refused(screen: Screen, op: str, **args: Any) -> dict[str, Any]:

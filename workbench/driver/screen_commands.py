@@ -7,7 +7,6 @@ workbench replay session.json
 
 from __future__ import annotations
 
-import gzip
 import json
 from pathlib import Path
 from typing import Annotated, Any
@@ -42,8 +41,7 @@ def ask(
             error["code"], error["message"], where=error["where"], found=error["found"], expected=error["expected"],
             fix=error["fix"],
         )  # fmt: skip
-    view = json.loads(gzip.decompress(reply.buffers[0])) if reply.content.get("packed") else reply.content["view"]
-    typer.echo(json.dumps(view, ensure_ascii=False))
+    typer.echo(json.dumps(reply.view(), ensure_ascii=False))
 
 
 def replay(

@@ -170,13 +170,7 @@ def _read(text: str) -> dict[str, Any]:
 def _outcome(op: str, reply: Reply) -> str:
     if not reply.content["ok"]:
         return str(reply.content["err"]["code"])
-    if op not in SAME:
-        return "ok"
-    if reply.content.get("packed"):
-        import gzip
-
-        return _digest(json.loads(gzip.decompress(reply.buffers[0])))
-    return _digest(reply.content["view"])
+    return _digest(reply.view()) if op in SAME else "ok"
 
 
 def _digest(plain: Mapping[str, Any] | None) -> str:

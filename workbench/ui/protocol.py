@@ -64,6 +64,10 @@ class Reply:
     interrupt: KeyboardInterrupt | None = None
     """What ended the command; who sends the reply raises it afterwards, for the kernel's runner."""
 
+    def view(self) -> Any:
+        """The view of a command that was not refused, unpacked where it travels packed; None where there is none."""
+        return json.loads(gzip.decompress(self.buffers[0])) if self.content.get("packed") else self.content["view"]
+
 
 @dataclass(frozen=True, slots=True)
 class Request:

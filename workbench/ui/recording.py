@@ -115,9 +115,7 @@ class _Recorder:
     def reply(self, op: str, args: dict[str, Any]) -> Any:
         """The answer, not kept, whatever the budget; None for a refusal."""
         reply = self._screen.ask(op, **args)
-        if not reply.content["ok"]:
-            return None
-        return json.loads(gzip.decompress(reply.buffers[0])) if reply.content.get("packed") else reply.content["view"]
+        return reply.view() if reply.content["ok"] else None
 
     def ask(self, op: str, **args: Any) -> Any:
         """The answer, kept."""
