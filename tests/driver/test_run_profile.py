@@ -26,7 +26,8 @@ def test_each_call_of_the_entry_has_its_time_and_its_classes() -> None:
     links = session.provenance.links
     assert [call.kernel for call in found.calls] == [site.kernel for site in links.sites]
     assert [call.classes for call in found.calls] == [tuple(sorted(links.at(site.number))) for site in links.sites]
-    assert all(call.seconds > 0 and call.classes for call in found.calls) and 1 <= found.runs <= 10
+    # A time is without what an empty call takes: of kernels this small it may be 0 on a busy machine.
+    assert all(call.seconds >= 0 and call.classes for call in found.calls) and 1 <= found.runs <= 10
     assert found.seconds == sum(call.seconds for call in found.calls)
     assert found.calls[-1].gives.startswith("float32[")
 
