@@ -55,7 +55,7 @@ def schedules_of(kernel: Any, function: Any, tiles: int) -> dict[str, Any]:
 
     made = {str(kernel.choice): default_provider(kernel)}
     for one in candidates(kernel.workload):
-        every = [] if one.refusal is not None else sorted(one.implementation.costs(kernel.workload), key=lambda p: p[1])
+        every = [] if one.refusal is not None else one.implementation.priced(kernel.workload)
         for config, _ in some(every, tiles):
             choice = choice_by_hand(kernel.workload, one.implementation.name, config)
             if str(choice) in made:
@@ -92,7 +92,7 @@ def of_network(network: str, seen: set[str], kernels: int, tiles: int) -> list[F
     assert lowered is not None
     functions = {call.kernel: call.relay_call.op for call in lowered.calls}  # type: ignore[attr-defined]
     work = [kernel for kernel in lowered.kernels if kernel.choice is not None and kernel.fingerprint not in seen]
-    work.sort(key=lambda kernel: -kernel.choice.implementation.cost(kernel.workload, kernel.choice.config))  # type: ignore[union-attr]
+    work.sort(key=lambda kernel: -kernel.choice.implementation.cycles(kernel.workload, kernel.choice.config))  # type: ignore[union-attr]
     found: list[Found] = []
     for kernel in work[:kernels]:
         seen.add(kernel.fingerprint)

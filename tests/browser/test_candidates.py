@@ -124,3 +124,21 @@ def test_a_program_of_loops_leaves_nothing_to_choose(browser: Browser) -> None:
         screen.ready()
         expect(screen.pane("A").get_by_role("button", name="Lens")).to_be_visible()
         expect(screen.button("Candidates")).to_have_count(0)
+
+
+def test_a_schedule_by_hand_is_told_and_goes_where_its_implementation_is_taken_with_its_own(screen: OneScreen) -> None:
+    plain = screen.screen.session
+    schedule = plain.schedule(KERNEL)
+    schedule.annotate(schedule.get_loops("conv2d")[0], "by_hand", 1)
+    screen.screen.session = plain.edit(schedule={KERNEL: schedule})
+    screen.harness.push()
+    look(screen)
+    expect(row(screen, "conv2d.blocks")).to_contain_text("✓ scheduled by hand")
+    row(screen, "conv2d.blocks").get_by_role("button", name="Choose conv2d.blocks").click()
+    screen.harness.push()
+    expect(row(screen, "conv2d.blocks")).to_contain_text("✓ by hand")
+    assert screen.screen.session.schedule(KERNEL).code() == plain.schedule(KERNEL).code()
+    screen.button("Undo").click()
+    screen.harness.push()
+    look(screen)
+    expect(row(screen, "conv2d.blocks")).to_contain_text("✓ scheduled by hand")

@@ -12,6 +12,7 @@ import pytest
 import workbench as wb
 from tests.driver.programs import EIGHT_LANES, INPUT, onnxruntime_outputs, wide_inputs, wide_model
 from workbench import relay, te
+from workbench.analysis import flops
 from workbench.core.errors import WorkbenchError
 from workbench.driver.session import Session
 from workbench.relay.ir.operator import OPERATORS, Operator, operator
@@ -381,3 +382,53 @@ def test_a_schedule_by_hand_stands_on_the_chosen_loops() -> None:
     moved = chosen.edit(schedule={name: schedule})
     np.testing.assert_allclose(output(moved), output(session), rtol=1e-4, atol=1e-4)
     assert moved.candidates(name).taken.implementation.name == "conv2d.plain"  # type: ignore[union-attr]
+
+
+def test_a_choice_brings_its_own_schedule_and_one_by_hand_goes() -> None:
+    """It was accepted, and the schedule by hand refused at the next look: E-EDIT-REBASE."""
+    session = opened()
+    name, other = kernel(session), kernel(session, number=1)
+    schedules = {one: session.schedule(one) for one in (name, other)}
+    for one, schedule in schedules.items():
+        schedule.annotate(schedule.get_loops(session.candidates(one)[0].workload.operator.name[3:])[0], "by_hand", 1)
+    edited = session.edit(schedule=schedules)
+    assert edited.candidates(name).scheduled_by_hand and not session.candidates(name).scheduled_by_hand
+    for changed, same in (
+        (edited.choose(name, "conv2d.plain"), session.choose(name, "conv2d.plain")),
+        (edited.choose(name, columns=7), session.choose(name, columns=7)),
+        (edited.choose(name), session),
+    ):
+        assert changed.schedule(name).code() == same.schedule(name).code()
+        assert changed.schedule(other).code() == edited.schedule(other).code(), "that of the other kernel stays"
+        assert not changed.candidates(name).scheduled_by_hand and changed.candidates(other).scheduled_by_hand
+        np.testing.assert_allclose(output(changed), output(session), rtol=1e-4, atol=1e-4)
+
+
+def test_a_schedule_of_two_kernels_stays_that_of_the_one_that_nothing_is_chosen_for() -> None:
+    with PassContext(opt_level=2):
+        session = wb.open(twins(), target=EIGHT_LANES)
+    schedule = session.schedule(kernel(session))
+    schedule.annotate(schedule.get_loops("conv2d")[0], "by_hand", 1)
+    shared = session.edit(schedule={kernel(session): schedule})
+    text = shared["Import"].script()
+    line = [line for line in text.splitlines() if "conv2d" in line][-1]
+    apart = shared.edit(relay=text.replace(line, line.replace("(1, 1, 1, 1)", "(2, 2, 2, 2), dilation=(2, 2)")), at="Import")
+    names = [name for name in apart.kernels if "conv2d" in name]
+    assert [apart.candidates(name).scheduled_by_hand for name in names] == [True, True]
+    changed = apart.choose(names[0], "conv2d.plain")
+    assert [changed.candidates(name).scheduled_by_hand for name in names] == [False, True]
+    np.testing.assert_allclose(output(changed), output(apart), rtol=1e-4, atol=1e-4)
+
+
+def test_estimates_are_of_the_target_that_they_are_for() -> None:
+    """A core that starts one multiply-add of vectors at once: half of what the model of two counts on was told."""
+    for processor in ("znver4", "skylake-avx512"):
+        with PassContext(opt_level=2):
+            session = wb.open(layers(), target=f"llvm -mcpu={processor}")
+        nominal = session.target.nominal
+        for name in session.kernels:
+            if "conv2d" in name or "dense" in name:
+                for one in session.candidates(name):
+                    if one.refusal is None:
+                        work = flops(session.step("Lower").stage.kernels(session.target)[name].func)
+                        assert work / one.cycles <= 2 * nominal.fma_units * session.target.lanes, (processor, name, str(one))

@@ -46,6 +46,17 @@ def test_one_chosen_by_hand_is_told_with_its_own_numbers() -> None:
     assert chosen.times > 1 and (chosen.cycles, chosen.config) in chosen.configs
 
 
+def test_a_schedule_by_hand_is_told_where_its_kernel_is_computed() -> None:
+    session = opened()
+    name = kernel(session)
+    schedule = session.schedule(name)
+    schedule.annotate(schedule.get_loops("conv2d")[0], "by_hand", 1)
+    edited = session.edit(schedule={name: schedule})
+    view = candidates_view(edited, name)
+    assert [row.taken for row in view.rows if not row.refusal] == ["schedule", "", ""]
+    assert "✓ scheduled by hand" in candidates_html(view)
+
+
 def test_a_kernel_and_a_program_without_candidates_say_so() -> None:
     session = wb.open(small_model(), target="llvm -mcpu=x86-64-v3")
     view = candidates_view(session, kernel(session, "global_avg_pool2d"))

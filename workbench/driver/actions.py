@@ -31,7 +31,7 @@ from ..tir.flat import require_marks
 from ..tir.nodes import PrimFunc
 from ..tir.transforms.pipeline import CHECKED_PIPELINE
 from . import reattach
-from .anchors import anchor, located
+from .anchors import anchor, located, unknown_kernel
 from .contents import Contents, OfTheMoment
 from .history import Action, Stage, key_of
 from .native import compile_stage
@@ -228,8 +228,7 @@ class _Around:
         for part, tail in enumerate(row.tails):
             names, lost = located(tail.at, stage)
             if not (tail.at.fingerprint or (names and names[0] in kernels)):
-                known = nearest(tail.at.name, kernels)
-                raise WorkbenchError("E-KERNEL-UNKNOWN", f"there is no kernel {tail.at.name!r}", fix=known)
+                raise unknown_kernel(tail.at.name, kernels)
             for name in names:
                 report = second_of(name, "kernel", reports)
                 if report is None:

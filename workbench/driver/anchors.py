@@ -10,14 +10,27 @@ of, it is reported: an edit neither moves nor spreads in silence.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import Any, Final
 
-from ..core.errors import nearest
+from ..core.errors import WorkbenchError, nearest
 from ..lower.kernel import Kernel
 from .call_alignment import SHORT, EntryCall, Followed, entry_calls, followed, stem
 from .history import Stage
 from .plan import Anchor
 from .rebase import Dropped, Rebased
+
+_TOLD: Final = 8
+"""Names that an error lists."""
+
+
+def unknown_kernel(name: Any, known: Collection[str], after: str = "") -> WorkbenchError:
+    """There is no kernel of that name among those known; `after`: the step after which they are."""
+    listed = [*list(known)[:_TOLD], *([f"… {len(known) - _TOLD} more"] if len(known) > _TOLD else [])]
+    return WorkbenchError(
+        "E-KERNEL-UNKNOWN", f"there is no kernel {repr(name)[:80]}{f' after step {after}' if after else ''}",
+        expected=", ".join(listed) or "a program with kernels", fix=nearest(name, known),
+    )  # fmt: skip
 
 
 def anchor(name: str, stage: Stage) -> Anchor:

@@ -4,34 +4,38 @@
     s.choose("fused_nn_conv2d", "conv2d.blocks", columns=4)      # the other numbers: the cheapest that agree
     s.choose("fused_nn_conv2d")                                  # the cheapest again
 
-A choice is kept with the step Lower, by what the kernel computes, and made again on what comes there after a change
-above; where it is not to be had any more the step stops, and `rebase` drops it.
+An implementation brings its own schedule: one by hand of the kernel goes.  A choice is kept with the step Lower, by
+what the kernel computes, and made again on what comes there after a change above; where it is not to be had any more
+the step stops, and `rebase` drops it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .._lazy import views
-from ..core.errors import WorkbenchError, nearest
 from ..lower.choosing import Candidate, candidates, choice_by_hand, no_choice
 from ..lower.implementation import Choice, Config, Workload
 from ..lower.kernel import Kernel
-from .anchors import anchor, located
+from .anchors import anchor, located, unknown_kernel
 from .history import Stage
-from .plan import ChosenBy, CompilePlan, LowerRow
+from .plan import ChosenBy, CompilePlan, LowerRow, TraceTail
 
 if TYPE_CHECKING:
     from .session import Session
+
+Part = TypeVar("Part", ChosenBy, TraceTail)
 
 
 class Candidates(Sequence[Candidate]):
     """The candidates for one kernel, the cheapest first; prints as a table, what computes it marked."""
 
-    def __init__(self, kernel: str, workload: Workload, taken: Choice | None) -> None:
+    def __init__(self, kernel: str, workload: Workload, taken: Choice | None, by_hand: bool = False) -> None:
         self.kernel, self.workload, self.taken = kernel, workload, taken
+        self.scheduled_by_hand = by_hand
+        """Whether the kernel has a schedule by hand, not that of what computes it."""
         self._found = candidates(workload)
 
     def __len__(self) -> int:
@@ -65,12 +69,13 @@ def candidates_of(session: Session, kernel: str) -> Candidates:
     found = _kernel(session, kernel)
     if found.workload is None or not candidates(found.workload):
         raise no_choice(kernel)
-    return Candidates(kernel, found.workload, found.choice)
+    return Candidates(kernel, found.workload, found.choice, _is_scheduled_by_hand(session, kernel))
 
 
 def plan_with(session: Session, kernel: str, implementation: Any, config: Mapping[str, Any]) -> CompilePlan:
     """The session's plan with a choice for a kernel; without one where neither `implementation` nor numbers are given.
 
+    The kernel has the schedule of what computes it then: one by hand goes.
     `implementation`: a name, an `Implementation` or a `Candidate`; numbers without one are of what computes it now.
     Both may stand by name in `config`; what is given twice is a number there, which an implementation may have.
 
@@ -86,8 +91,9 @@ def plan_with(session: Session, kernel: str, implementation: Any, config: Mappin
     index, row = session.plan.lower_row()
     stage = session.step(index).stage
     kept = tuple(part for one in row.choices for part in _without(one, kernel, stage))
+    plan = _unscheduled(session.plan, kernel, stage)
     if isinstance(implementation, str) and not implementation and not config:
-        return session.plan.with_row(index, LowerRow(kept))
+        return plan.with_row(index, LowerRow(kept))
     if found.workload is None or not candidates(found.workload):
         raise no_choice(kernel)
     if isinstance(implementation, str) and not implementation and found.choice is not None:
@@ -95,7 +101,7 @@ def plan_with(session: Session, kernel: str, implementation: Any, config: Mappin
     choice = choice_by_hand(found.workload, implementation, config)
     numbers = tuple((name, choice.config[name]) for name in sorted(config))
     made = ChosenBy(anchor(kernel, stage), choice.implementation.name, numbers)
-    plan = session.plan.with_row(index, LowerRow((*kept, made)))
+    plan = plan.with_row(index, LowerRow((*kept, made)))
     tried = replace(session, plan=plan, is_branch=False)
     lowered = tried.step(index)
     if lowered.error is not None:
@@ -110,8 +116,23 @@ def choosing_call(kernel: str, implementation: str = "", config: Iterable[tuple[
     return f"s = s.choose({', '.join([*given, *(f'{key}={value!r}' for key, value in config)])})"
 
 
-def _without(one: ChosenBy, kernel: str, stage: Stage) -> list[ChosenBy]:
-    """A choice without a kernel: it stays that of the others, where calls that shared a kernel have their own now."""
+def _is_scheduled_by_hand(session: Session, kernel: str) -> bool:
+    stage = session.step(session.plan.lower_row()[0]).stage
+    _, row = session.plan.schedule_row()
+    return row is not None and any(kernel in located(tail.at, stage)[0] for tail in row.tails)
+
+
+def _unscheduled(plan: CompilePlan, kernel: str, stage: Stage) -> CompilePlan:
+    """A plan without a schedule by hand of a kernel."""
+    index, row = plan.schedule_row()
+    if row is None:
+        return plan
+    tails = tuple(part for tail in row.tails for part in _without(tail, kernel, stage))
+    return plan.with_row(index, replace(row, tails=tails))
+
+
+def _without(one: Part, kernel: str, stage: Stage) -> list[Part]:
+    """What is of a kernel without it: it stays that of the others, where calls that shared one have their own now."""
     names, _ = located(one.at, stage)
     if kernel not in names:
         return [one]
@@ -126,8 +147,5 @@ def _kernel(session: Session, name: str) -> Kernel:
         raise step.error
     kernels = step.stage.kernels(session.target)
     if not isinstance(name, str) or name not in kernels:
-        raise WorkbenchError(
-            "E-KERNEL-UNKNOWN", f"there is no kernel {name!r}", expected="one of session.kernels",
-            fix=nearest(name, kernels),
-        )  # fmt: skip
+        raise unknown_kernel(name, kernels)
     return kernels[name]

@@ -16,7 +16,7 @@ from ..target.target import Target
 from ..te.nodes import Tensor
 from ..te.prim_func import create_prim_func
 from ..tir.nodes import PrimFunc
-from .anchors import anchor, located
+from .anchors import anchor, located, unknown_kernel
 from .contents import Contents
 from .edit_check import require_sound
 from .history import History, Stage
@@ -166,7 +166,7 @@ def rescheduled(row: ScheduleRow, schedules: Mapping[str, Any], stage: Stage, ta
                 expected="what s.schedule(kernel) gives, changed",
             )
         if name not in kernels:
-            raise WorkbenchError("E-KERNEL-UNKNOWN", f"there is no kernel {name!r}", fix=nearest(name, kernels))
+            raise unknown_kernel(name, kernels)
         kernel = kernels[name]
         made[name] = trace_tail(anchor(name, stage), schedule, kernel, stage.default_schedule(kernel))
         require_callers_served(kernel, schedule, stage.module)

@@ -27,6 +27,7 @@ from ..core.text import Span, Text
 from ..relay.ir import expr as r
 from ..relay.ir.plan import plain_operands
 from ..tir import nodes as t
+from .anchors import unknown_kernel
 from .origin_index import Known, Resolver, Site, Sources, expressions_of, index_of
 from .provenance import in_order
 from .step_listings import listings_of
@@ -266,10 +267,7 @@ class Links:
             raise stopped
         module = reached[index].stage.module
         if not isinstance(module.functions.get(kernel), t.PrimFunc):
-            raise WorkbenchError(
-                "E-KERNEL-UNKNOWN", f"there is no kernel {kernel!r} after step {self._session.labels[index]}",
-                fix=nearest(str(kernel), module.names()),
-            )  # fmt: skip
+            raise unknown_kernel(kernel, module.names(), self._session.labels[index])
         name = "te" if index <= self._session.plan.kernel_step() else "schedule"
         return self._of_function(name, kernel, module[kernel], self._known(index))
 

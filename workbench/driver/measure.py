@@ -22,13 +22,14 @@ from ..analysis.operations import flops
 from ..analysis.programs import target_of
 from ..analysis.quick_cycles import quick_cycles
 from ..codegen.backend import building_for
-from ..core.errors import WorkbenchError, nearest
+from ..core.errors import WorkbenchError
 from ..core.module import IRModule
 from ..core.node import pre_order
 from ..runtime.threads import at_most
 from ..schedule.schedule import Schedule
 from ..target.target import Target
 from ..tir.nodes import Buffer, For, ForKind, PrimFunc
+from .anchors import unknown_kernel
 from .build import build
 from .first_run import require_harmless, require_harmless_start
 from .given_inputs import require_drawable
@@ -115,9 +116,7 @@ def measure_kernel(session: Session, kernel: str, patience: float | None = None)
     module = step.stage.module
     plain = session.step(session.plan.kernel_step()).stage.module
     if kernel not in module or kernel not in plain:
-        raise WorkbenchError(
-            "E-KERNEL-UNKNOWN", f"there is no kernel {kernel[:60]!r}", fix=nearest(kernel, session.kernels)
-        )
+        raise unknown_kernel(kernel, session.kernels)
     with session.plan.settings.context(()).applied():
         require_harmless(step, session.target, kernel)
         found = _measured(module[kernel], plain[kernel], kernel, building_for(session.target), patience)

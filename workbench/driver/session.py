@@ -32,6 +32,7 @@ from . import pipeline
 from .ablation import Ablation, ablation
 from .actions import actions_of
 from .against import Against, against
+from .anchors import unknown_kernel
 from .as_python import to_python
 from .branches import Branches
 from .built import built
@@ -176,10 +177,7 @@ class Session(Value):
         schedules = self._required(index).stage.schedules if row is not None else {}
         kernels = self._before_schedule().kernels(self.target)
         if not isinstance(kernel, str) or kernel not in kernels:
-            raise WorkbenchError(
-                "E-KERNEL-UNKNOWN", f"there is no kernel {kernel!r}", expected="one of session.kernels",
-                fix=nearest(kernel, kernels),
-            )  # fmt: skip
+            raise unknown_kernel(kernel, kernels)
         if not isinstance(default, bool):
             raise WorkbenchError(
                 "E-SCHEDULE-ARGUMENT", "`default` asks for the default schedule or for none", expected="True or False",
@@ -323,7 +321,8 @@ class Session(Value):
     def choose(self, kernel: str = "", implementation: Any = "", /, **config: Any) -> Session:
         """A session in which an implementation (its name, or one of `candidates`) computes a kernel, so configured.
 
-        Neither: the cheapest.  Numbers alone: what computes it now.  Raises `WorkbenchError` where that cannot be.
+        Neither: the cheapest.  Numbers alone: what computes it now.  A schedule by hand of the kernel goes: what
+        computes it brings its own.  Raises `WorkbenchError` where that cannot be.
         """
         return self._with(plan_with(self, kernel, implementation, config))
 

@@ -24,10 +24,11 @@ from ..codegen.llvm.lines import FUNCTION, KEPT, Spot
 from ..codegen.llvm.places import MOST_COLUMNS, SourcePlace, printed
 from ..codegen.llvm.tracing import FORMS, NativeForm, trace
 from ..core import reliance
-from ..core.errors import WorkbenchError, nearest
+from ..core.errors import WorkbenchError
 from ..core.node import children, pre_order
 from ..core.origin import ImportedFrom
 from ..tir import nodes as t
+from .anchors import unknown_kernel
 from .expression_origins import expression_calls
 from .links import Links
 from .origin_index import NONE, Known, Site, Sources, index_of
@@ -173,9 +174,7 @@ class Provenance:
 
     def _required(self, kernel: str) -> str:
         if not isinstance(kernel, str) or kernel not in self._artefact.texts:
-            raise WorkbenchError(
-                "E-KERNEL-UNKNOWN", f"there is no kernel {kernel!r}", fix=nearest(kernel, self._artefact.texts)
-            )
+            raise unknown_kernel(kernel, self._artefact.texts)
         return kernel
 
     def function(self, kernel: str) -> t.PrimFunc:

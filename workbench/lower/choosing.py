@@ -83,15 +83,15 @@ def choice_by_hand(workload: Workload, name: str, config: Config) -> Choice:
             "E-CHOICE-REFUSED", f"{name} cannot compute this {workload.operator.name}", where=where,
             found=refusal.found, expected=refusal.clause,
         )  # fmt: skip
-    every = list(known[name].costs(workload))
+    every = known[name].priced(workload)
     config = _numbers_of(name, config, [one for one, _ in every], where)
-    agreeing = [(cycles, one) for one, cycles in every if all(one[key] == value for key, value in config.items())]
+    agreeing = [one for one, _ in every if all(one[key] == value for key, value in config.items())]
     if not agreeing:
         raise WorkbenchError(
             "E-CHOICE-CONFIG", f"{name} has no config with all of these numbers", where=where,
             found=_numbers(config), expected="; ".join(sorted({_numbers(one) for one, _ in every}))[:300],
         )  # fmt: skip
-    return Choice(workload, known[name], FrozenMap(min(agreeing, key=lambda pair: pair[0])[1]), by_hand=True)
+    return Choice(workload, known[name], FrozenMap(agreeing[0]), by_hand=True)
 
 
 def no_choice(kernel: str) -> WorkbenchError:
@@ -109,7 +109,7 @@ def _named(given: Any) -> str:
     if not isinstance(name, str):
         raise WorkbenchError(
             "E-CHOICE-UNKNOWN", "an implementation is chosen by its name", found=type(given).__name__,
-            expected="a name of session.candidates(kernel)",
+            expected="a name of session.candidates(kernel), or none at all for the cheapest",
         )  # fmt: skip
     return name[:100]
 
@@ -162,8 +162,8 @@ def _candidate(implementation: Implementation, workload: Workload) -> Candidate:
     refusal = implementation.why_not(workload)
     if refusal is not None:
         return Candidate(workload, implementation, FrozenMap(), inf, refusal)
-    every = list(implementation.costs(workload))
-    config, cycles = min(every, key=lambda pair: pair[1])
+    every = implementation.priced(workload)
+    config, cycles = every[0]
     return Candidate(workload, implementation, FrozenMap(config), cycles, None, len(every))
 
 

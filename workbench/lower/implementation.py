@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ..core.node import FrozenMap
 from ..core.rewrite import Failure
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 Config = Mapping[str, int]
 """Numbers by name: what an implementation leaves open."""
+PAIR: Final = 2
+"""Multiply-adds of vectors that start in one of the cycles in which costs count."""
 
 
 @dataclass(frozen=True)
@@ -72,11 +74,20 @@ class Implementation(ABC):
 
     @abstractmethod
     def costs(self, workload: Workload) -> Iterable[tuple[Config, float]]:
-        """Every config of a workload that this can compute, with its cycles on one core by a model; at least one."""
+        """Every config of a workload that this can compute, with its cost by a model; at least one.
 
-    def cost(self, workload: Workload, config: Config) -> float:
-        """Cycles of one of the configs."""
-        return next(cycles for one, cycles in self.costs(workload) if dict(one) == dict(config))
+        The cost is in cycles of a core that starts two multiply-adds of vectors in each, and loads nearly two; a core
+        that starts one takes about twice as many, whatever computes (`priced`).
+        """
+
+    def priced(self, workload: Workload) -> list[tuple[Config, float]]:
+        """Every config with its cycles on one core of the workload's target, the cheapest first."""
+        scale = PAIR / workload.machine.fma_units
+        return [(config, cost * scale) for config, cost in sorted(self.costs(workload), key=lambda pair: pair[1])]
+
+    def cycles(self, workload: Workload, config: Config) -> float:
+        """Cycles of one of the configs on one core of the workload's target."""
+        return next(cycles for one, cycles in self.priced(workload) if dict(one) == dict(config))
 
     def compute(self, workload: Workload, config: Config, *tensors: Any) -> Any:
         """The result as te tensors, as `Operator.compute`."""

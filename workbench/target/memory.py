@@ -9,7 +9,7 @@ predicting seconds.  A processor that is not listed gets the ordinary ones.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 
@@ -54,6 +54,14 @@ class Nominal:
     """Bytes that come from L3 into L2 in one cycle (AMD's guides: 32; Intel's meshes 16: Hofmann and others, 2020)."""
     latency: tuple[int, ...] = (14, 50, 200)
     """Cycles to fetch a line from L2, from L3, from memory (from L2 and memory: the first and the last)."""
+    in_halves: bool = False
+    """Whether the longest vectors are computed and loaded in two halves: twice as many of half the length at once."""
+
+    def of_lanes(self, lanes: int, longest: int) -> Nominal:
+        """The same of vectors of so many lanes, where the longest have `longest`."""
+        if not self.in_halves or lanes >= longest:
+            return self
+        return replace(self, fma_units=2 * self.fma_units, loads=2 * self.loads, in_halves=False)
 
 
 WAYS: Final = (8, 8, 16)
@@ -79,7 +87,7 @@ PROCESSOR_WAYS: Final[dict[str, tuple[int, ...]]] = {
 }
 NOMINAL: Final[dict[str, Nominal]] = {
     "znver5": Nominal(clock=4.0, width=8, bandwidth=30.0, fetched=64, add_latency=2),
-    "znver4": Nominal(clock=4.0, fma_units=1, loads=1, stores=1, width=6, bandwidth=25.0, add_latency=3),
+    "znver4": Nominal(clock=4.0, fma_units=1, loads=1, width=6, bandwidth=25.0, add_latency=3, in_halves=True),
     "znver3": Nominal(clock=3.5, width=6, bandwidth=25.0, add_latency=3),
     "znver2": Nominal(clock=3.3, width=5, fma_latency=5, add_latency=3),
     "haswell": Nominal(fma_latency=5, fetched=64, add_latency=3),

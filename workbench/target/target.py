@@ -175,8 +175,8 @@ class Target:
 
     @property
     def nominal(self) -> Nominal:
-        """What one core can do at its best, from data sheets."""
-        return NOMINAL.get(self._listed_as, Nominal())
+        """What one core can do at its best with vectors of `lanes`, from data sheets."""
+        return NOMINAL.get(self._listed_as, Nominal()).of_lanes(self.lanes, self.processor.lanes)
 
     @property
     def clock_is_assumed(self) -> bool:

@@ -34,8 +34,8 @@ class CandidateView(View):
 
     name: str
     about: str
-    taken: Literal["", "cost", "hand"] = ""
-    """Whether it computes the kernel now, and who chose it."""
+    taken: Literal["", "cost", "hand", "schedule"] = ""
+    """Whether it computes the kernel now, and by what; "schedule": its loops are scheduled by hand."""
     cycles: float = 0.0
     """On one core by the cost model, with `config`."""
     times: float = 0.0
@@ -83,13 +83,13 @@ def _row(found: Candidates, one: Candidate, least: float) -> CandidateView:
     if one.refusal is not None:
         refusal = say.candidates.refusal(one.refusal.clause, one.refusal.found)
         return CandidateView(name, about, refusal=refusal[:_LONG])
-    every = sorted(one.implementation.costs(found.workload), key=lambda pair: pair[1])
+    every = one.implementation.priced(found.workload)
     config = found.config(one)
     cycles = next(cycles for numbers, cycles in every if dict(numbers) == dict(config))
     listed = tuple((cycles, _numbers(numbers)) for numbers, cycles in every[:CONFIGS]) if len(every) > 1 else ()
-    taken: Literal["", "cost", "hand"] = ""
+    taken: Literal["", "cost", "hand", "schedule"] = ""
     if found.taken is not None and found.is_taken(one):
-        taken = "hand" if found.taken.by_hand else "cost"
+        taken = "schedule" if found.scheduled_by_hand else "hand" if found.taken.by_hand else "cost"
     return CandidateView(
         name, about, taken, cycles, cycles / least if least else 1.0, _numbers(config), len(every), listed
     )

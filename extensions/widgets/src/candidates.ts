@@ -8,7 +8,7 @@ import type { WorkbenchStore } from "./workbench";
 
 type Numbers = [name: string, value: number][];
 interface Candidate {
-  name: string; about: string; taken: "" | "cost" | "hand"; cycles: number; times: number; config: Numbers; count: number;
+  name: string; about: string; taken: "" | "cost" | "hand" | "schedule"; cycles: number; times: number; config: Numbers; count: number;
   configs: [cycles: number, config: Numbers][]; refusal: string;
 }
 interface CandidatesView { kernel: string; workload: string; rows: Candidate[]; note: string }
@@ -62,7 +62,7 @@ export function CandidatesPane({ store }: { store: WorkbenchStore }) {
     ${own.problem && html`<${Problem} error=${own.problem} close=${() => own.set(() => (own.problem = null))} />`}
     ${refused && html`<${Problem} error=${refused} />`}
     ${view ? html`<p class="wb-muted">${view.note || html`<code>${view.workload}</code>`}
-      ${rows.some((row) => row.taken === "hand") && choice(own, candidates.again, "", [])}</p>` : !refused && !own.problem && html`<div class="wb-wait">…</div>`}
+      ${rows.some((row) => row.taken === "hand" || row.taken === "schedule") && choice(own, candidates.again, "", [])}</p>` : !refused && !own.problem && html`<div class="wb-wait">…</div>`}
     ${rows.length > 0 && html`<div class="wb-values-body" tabindex="0" role="region" aria-label=${candidates.title}><table class="wb-table" aria-label=${candidates.title}>
       <thead><tr>${candidates.columns.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
       <tbody>${rows.map((row) => !row.refusal && html`<${Fitting} store=${own} row=${row} />`)}</tbody></table>
@@ -83,8 +83,10 @@ function choice(store: CandidatesStore, title: string, name: string, config: Num
 function Fitting({ store, row }: { store: CandidatesStore; row: Candidate }) {
   const [open, least] = [store.opened === row.name, row.cycles / row.times];
   const cells = (taken: boolean, asked: Numbers, cycles: number, config: Numbers, more: unknown) => html`
-    <td>${taken ? candidates.taken[row.taken] : choice(store, candidates.choose, row.name, asked)}</td>
+    <td>${taken ? state() : choice(store, candidates.choose, row.name, asked)}</td>
     <td>${candidates.cycles(cycles)}</td><td>${candidates.times(cycles / least)}</td><td><code>${written(config)}</code> ${more}</td>`;
+  // A schedule by hand goes where something is chosen: what computes the kernel may be taken with its own.
+  const state = () => html`${candidates.taken[row.taken]}${row.taken === "schedule" && html` ${choice(store, candidates.brings, row.name, row.config)}`}`;
   const more = row.configs.length > 0 && html`<button class="wb-link" aria-expanded=${open} aria-label=${candidates.configs(row.name, row.count)} title=${candidates.configs(row.name, row.count)}
     onClick=${() => store.set(() => (store.opened = open ? "" : row.name))}>${candidates.oneOf(row.count)} ${open ? "▾" : "▸"}</button>`;
   return html`<tr class=${row.taken && "wb-taken"}><th scope="row" title=${row.about}>${row.name}</th>${cells(row.taken !== "", [], row.cycles, row.config, more)}</tr>

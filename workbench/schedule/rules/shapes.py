@@ -33,6 +33,8 @@ class Machine:
     """Bytes of the first data cache."""
     second: int = 512 * 1024
     """Bytes of the second cache."""
+    fma_units: int = 2
+    """Multiply-adds of vectors that start in one cycle."""
 
     @classmethod
     def of(cls, target: Any) -> Machine:
@@ -40,7 +42,8 @@ class Machine:
             return cls(4, 16)
         caches = target.caches
         first, second = (int(caches[at]) if len(caches) > at else None for at in (0, 1))
-        return cls(int(target.lanes), int(target.vector_registers), first or cls.nearest, second or cls.second)
+        units = int(target.nominal.fma_units)
+        return cls(int(target.lanes), int(target.vector_registers), first or cls.nearest, second or cls.second, units)
 
     def lanes_for(self, buffer: t.Buffer) -> int:
         return max(2, self.lanes * 4 // max(buffer.dtype.bytes, 1))

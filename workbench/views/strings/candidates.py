@@ -11,7 +11,7 @@ class Candidates:
     times = "times the cheapest"
     config = "configuration"
     state = "in use"
-    taken = {"": "", "cost": "✓ by cost", "hand": "✓ by hand"}
+    taken = {"": "", "cost": "✓ by cost", "hand": "✓ by hand", "schedule": "✓ scheduled by hand"}
     refused = "does not fit: the condition that fails"
     none = "No operator of this kernel has implementations to choose from: its blocks are scheduled one by one."
     of_loops = "A program of loops has no operators whose implementation could be chosen."
