@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -77,6 +78,17 @@ def test_the_table_and_the_calls_have_the_room_there_is(
     for name, box in (("table", one), ("calls", other)):
         assert box["height"] >= 0.75 * strip["height"], f"the {name} has {box} of {strip}"
     assert one["height"] >= 200, f"ten rows of the table at least: {one}"
+
+
+def test_each_call_has_its_share_and_its_rates_where_there_is_room(harness: Harness) -> None:
+    harness.page.set_viewport_size({"width": 1500, "height": 1000})
+    pane = opened(harness)
+    pane.get_by_role("button", name="Run it").click()
+    call = pane.get_by_role("option").filter(has_text="fused_nn_conv2d").first
+    expect(call).to_contain_text(re.compile(r"\d %.*\d GFLOP/s.*\d GB/s"), timeout=20_000)
+    expect(call.locator(".wb-rate").nth(1)).to_be_visible()
+    harness.page.set_viewport_size({"width": 600, "height": 1000})
+    expect(call.locator(".wb-rate").nth(1)).to_be_hidden()
 
 
 def test_without_the_peer_it_is_said_how_to_get_it(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:

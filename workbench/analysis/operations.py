@@ -15,7 +15,7 @@ from typing import Any, Final
 from ..arith import nodes as a
 from ..arith.nodes import PrimExpr
 from ..core.module import IRModule
-from ..core.node import pre_order
+from ..core.node import children, pre_order
 from ..tir import nodes as t
 from ..tir.array_values import operands
 from .index_tables import loader
@@ -89,6 +89,25 @@ def flops(program: Any, sizes: Mapping[str, int] | None = None) -> int:
         if isinstance(found.stmt, (t.BufferStore, t.LetStmt, t.Evaluate)):
             total += found.count * operations(found.stmt.value) * found.stmt.value.dtype.lanes
     return total
+
+
+def most_touched(program: Any, sizes: Mapping[str, int] | None = None) -> list[int | None]:
+    """How many elements of each parameter one run touches at most: how often it is accessed.
+
+    None where that is not known: of what is no buffer, and of all where an address is taken.  Raises as `flops`.
+    """
+    func = plain(program, sizes)
+    counts = {id(item): 0 for item in func.params if isinstance(item, t.Buffer)}
+    for found in instances(func, loader(func)):
+        parts = [part for part in children(found.stmt) if isinstance(part, PrimExpr)]
+        for node in (inner for part in parts for inner in pre_order(part)):
+            if isinstance(node, a.Call) and node.op == "address_of":
+                return [None] * len(func.params)
+            if isinstance(node, t.BufferLoad) and id(node.buffer) in counts:
+                counts[id(node.buffer)] += found.count * node.dtype.lanes
+        if isinstance(found.stmt, t.BufferStore) and id(found.stmt.buffer) in counts:
+            counts[id(found.stmt.buffer)] += found.count * found.stmt.value.dtype.lanes
+    return [counts.get(id(item)) for item in func.params]
 
 
 def estimate_tir_flops(program: Any) -> float:

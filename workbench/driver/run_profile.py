@@ -9,14 +9,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from .._lazy import profile_bundle
-from ..analysis.operations import flops
+from ..analysis.operations import flops, most_touched
 from ..core.errors import WorkbenchError
 from ..runtime.executor import DebugExecutor
 
@@ -46,7 +46,7 @@ class CallTime:
     operations: int = 0
     """Arithmetic of its loops (a multiply-add counts as two); 0 where that is not known."""
     moved: int = 0
-    """Bytes of what it reads and writes, each array once."""
+    """Bytes of what it reads and writes: each array once, no more of it than its loops touch (rows of a table)."""
 
 
 @dataclass(frozen=True)
@@ -94,12 +94,12 @@ def profile_run(session: Session, inputs: Mapping[str, Any], patience: float = _
     whole = whole_runs(lambda: built.run(inputs), _RUNS, patience / 2)
     rows = executor.profile()
     links = session.provenance.links
-    operations = _operations(session, {row.kernel for row in rows})
+    counted = _counted(session, {row.kernel for row in rows})
     return RunProfile(
         tuple(
             CallTime(
                 row.call, row.kernel, row.label, taken, row.results, tuple(sorted(links.at(site.number))),
-                operations[row.kernel], executor.moved_bytes(row.call),
+                counted[row.kernel].operations, executor.moved_bytes(row.call, counted[row.kernel].touched),
             )
             for row, taken, site in zip(rows, least, sites, strict=True)
         ),
@@ -118,13 +118,21 @@ def whole_runs(run: Callable[[], Any], count: int, patience: float = float("inf"
     return taken
 
 
-def _operations(session: Session, kernels: set[str]) -> dict[str, int]:
-    """Arithmetic of one call of each kernel, by its name; 0 where it cannot be counted."""
+class _Counted(NamedTuple):
+    """Of one call of a kernel, by its loops."""
+
+    operations: int = 0
+    """0 where they cannot be counted."""
+    touched: Sequence[int | None] = ()
+    """Elements of each argument, at most."""
+
+
+def _counted(session: Session, kernels: set[str]) -> dict[str, _Counted]:
     module = session.step(session.plan.loop_step()).stage.module
-    found = dict.fromkeys(kernels, 0)
+    found = dict.fromkeys(kernels, _Counted())
     for kernel in kernels & set(module.names()):
         with suppress(WorkbenchError):
-            found[kernel] = flops(module[kernel])
+            found[kernel] = _Counted(flops(module[kernel]), most_touched(module[kernel]))
     return found
 
 

@@ -7,8 +7,9 @@ intermediate and measures each call.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -259,10 +260,18 @@ class DebugExecutor(GraphExecutor):
         """What each call takes where its kernel does nothing: with the same arguments, by the same clock."""
         return [self._bound(index).empty / 1e9 for index in range(len(self.model.calls))]
 
-    def moved_bytes(self, index: int) -> int:
-        """Bytes of the arrays that a kernel call reads and writes, each counted once."""
+    def moved_bytes(self, index: int, touched: Sequence[int | None] = ()) -> int:
+        """Bytes of the arrays that a kernel call reads and writes, each counted once.
+
+        `touched`: elements of each argument that the kernel touches at most; None, and nothing: all of them.
+        """
         call = self.model.calls[_checked_index(index, len(self.model.calls), "call")]
-        return sum(self._values[name].nbytes for name in set(call.arguments))
+        parts: dict[str, int] = {}
+        for name, most in zip_longest(call.arguments, touched[: len(call.arguments)]):
+            array = self._values[name]
+            part = array.nbytes if most is None else min(array.nbytes, most * array.itemsize)
+            parts[name] = max(parts.get(name, 0), part)
+        return sum(parts.values())
 
     def _bound(self, index: int) -> _BoundCall:
         """A kernel with its arguments: arrays that stay, made tensors once, so that a call is short."""

@@ -23,7 +23,7 @@ def run_commands(
         found = session().profile(given.values)
         rows = [
             {"number": call.number, "kernel": call.kernel, "label": call.label, "gives": call.gives,
-             "seconds": call.seconds, "classes": call.classes}
+             "seconds": call.seconds, "classes": call.classes, "operations": call.operations, "moved": call.moved}
             for call in found.calls
         ]  # fmt: skip
         return Answer("", {

@@ -2,10 +2,14 @@
 import { Drawn, Problem, html } from "./parts";
 import { BaseStore, useStore } from "./store";
 import { say } from "./strings";
+import { number } from "./strings/common";
 import type { Host } from "./types";
 import { ChoiceList } from "./window";
 
-export interface CallRow { number: number; kernel: string; label: string; gives: string; seconds: number; classes: number[] }
+export interface CallRow {
+  number: number; kernel: string; label: string; gives: string; seconds: number; classes: number[];
+  operations: number; moved: number;
+}
 interface RunView { rows: CallRow[]; seconds: number; runs: number; inputs: string; whole: number; empty: number }
 
 export class RunStore extends BaseStore {
@@ -41,6 +45,7 @@ export function RunPane({ store, select }: { store: RunStore; select: (row: Call
   const most = Math.max(1e-12, ...rows.map((row) => row.seconds));
   const choose = (row: CallRow) => { store.set(() => (store.chosen = row.number)); select(row); };
   const draw = (row: CallRow) => html`<span class="wb-muted">${row.number}</span><span class="wb-name">${row.kernel}</span><span>${micro(row.seconds)}</span>
+    ${rates(row, store.found!.seconds).map((text) => html`<span class="wb-muted wb-rate">${text}</span>`)}
     <span class="wb-bar" aria-hidden="true" style=${{ width: `${Math.round((110 * row.seconds) / most)}px` }}></span>`;
   return html`<div class="wb-values" role="group" aria-label=${say.values.runLabel} aria-busy=${store.running}>
     <div class="wb-values-head">
@@ -54,6 +59,17 @@ export function RunPane({ store, select }: { store: RunStore; select: (row: Call
     ${store.found ? html`<div class="wb-tensors wb-calls"><${ChoiceList} label=${say.values.calls} items=${rows} chosen=${rows.findIndex((row) => row.number === store.chosen)}
       choose=${choose} title=${(row: CallRow) => say.values.callHelp(row.kernel, row.gives)} draw=${draw} /></div>` : !store.peer && html`<p class="wb-muted">${say.values.runEmpty}</p>`}</div>
   </div>`;
+}
+
+/** Share of the time of all calls, billions of operations and bytes a second; nothing where that is not known. */
+function rates(row: CallRow, seconds: number): string[] {
+  const each = (amount: number, told: (rate: string) => string) => (amount && row.seconds ? told(digits(amount / row.seconds / 1e9)) : "");
+  return [seconds ? say.values.ofTime((100 * row.seconds / seconds).toFixed(1)) : "", each(row.operations, say.values.operationRate), each(row.moved, say.values.byteRate)];
+}
+
+/** Three digits; none behind the point from 100 on. */
+function digits(value: number): string {
+  return value < 99.95 ? value.toPrecision(3) : number(Math.round(value));
 }
 
 function micro(seconds: number): string {
