@@ -34,7 +34,7 @@ def cache_in_same_loops(sch: Schedule, unsafe: bool) -> Any:
 CASES: dict[str, tuple[Callable[[], t.PrimFunc], Steps, str]] = {
     "parallel": (p.matmul, lambda s, u: s.parallel(s.get_loops("C")[2], unsafe=u), "depend on each other"),
     "vectorize": (p.stencil, lambda s, u: s.vectorize(s.get_loops("step")[1], unsafe=u), "depend on each other"),
-    "bind": (p.matmul, lambda s, u: s.bind(s.get_loops("C")[2], "threadIdx.x", unsafe=u), "depend on each other"),
+    "bind": (p.matmul, lambda s, u: s.bind(s.get_loops("C")[2], "blockIdx.x", unsafe=u), "depend on each other"),
     "reorder": (p.skewed, swap_wave, "the wrong way round"),
     "decompose": (p.matmul, decompose_inside, "stands outside"),
     "cache_write": (p.matmul, cache_in_same_loops, "inside the same loops"),

@@ -5,28 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from ..core.node import FrozenMap
 from ..tir import nodes as t
-from .errors import require
 from .legality import require_independent
 from .state import Change, ScheduleState
 from .surgery import loop_replaced
+
+CROSS_THREAD = "cross_thread"
+"""The annotation of a loop bound to threads that combine the values of its iterations."""
 
 
 def annotated(
     state: ScheduleState, loop: t.For, kind: t.ForKind, legality: Callable[[], None], thread: str = ""
 ) -> Change[None]:
-    """`loop` made of another kind, once `legality` has not refused."""
-    require(
-        loop.kind is t.ForKind.SERIAL,
-        "E-SCHEDULE-KIND",
-        f"{loop.var.name} is {loop.kind.value} already",
-        found=f"a loop of kind {loop.kind.value}",
-        expected="a serial loop",
-        fix="undo the earlier step, or choose another loop",
-        nodes=(loop,),
-    )
+    """`loop` made of another kind, whatever it was before, once `legality` has not refused."""
     legality()
-    made = loop.replace(kind=kind, thread=thread)
+    if loop.kind is kind and loop.thread == thread and not loop.is_cross_thread:
+        return Change(state.func)
+    annotations = FrozenMap({key: value for key, value in loop.annotations.items() if key != CROSS_THREAD})
+    made = loop.replace(kind=kind, thread=thread, annotations=annotations)
     return Change(loop_replaced(state.tree, loop, made))
 
 

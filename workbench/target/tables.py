@@ -53,6 +53,7 @@ _CPU_SCOPES: Final = ("global", "local")
 _GPU_SCOPES: Final = ("global", "shared", "local", "warp")
 _GPU_THREADS: Final = (
     "blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z", "vthread",
+    "vthread.x", "vthread.y", "vthread.z",
 )  # fmt: skip
 
 

@@ -35,6 +35,29 @@ def test_cross_thread(golden: Golden) -> None:
     assert any("across threads" in note for found in sch.notes.values() for note in found)
 
 
+def test_a_loop_of_a_sum_is_shared_by_its_threads_unasked(golden: Golden) -> None:
+    def steps(sch: Schedule) -> None:
+        sch.bind(sch.get_loops("C")[2], "threadIdx.x")
+
+    sch = check_steps(golden, p.matmul, steps)
+    assert any("across threads: C" in note for found in sch.notes.values() for note in found)
+
+
+def test_a_loop_bound_anew() -> None:
+    """What the threads combined before, they do not any more."""
+    func = p.plain_matmul()
+    sch = Schedule(func)
+    i, j, k = sch.get_loops("C")
+    sch.bind(k, "threadIdx.x")
+    sch.unroll(k)
+    assert not sch.get(k).annotations
+    sch.bind(i, "threadIdx.x")
+    sch.bind(i, "blockIdx.y")
+    sch.bind(j, "vthread.x")
+    assert [sch.get(loop).thread for loop in (i, j)] == ["blockIdx.y", "vthread.x"]
+    check_numbers(func, sch.func)
+
+
 def test_cross_thread_beside_partial_results() -> None:
     """The initialisation stands before the threads, though each makes a value of its own first."""
     x = te.placeholder((4, 12), name="X")
@@ -81,7 +104,7 @@ def test_a_copy_is_made_in_each_of_the_threads_of_a_sum() -> None:
 
 REFUSALS: dict[str, tuple[Program, Steps, str]] = {
     "axis": (p.matmul, lambda s: s.bind(s.get_loops("D")[0], "threadIdx.q"), "E-SCHEDULE-THREAD"),
-    "reduction": (p.matmul, lambda s: s.bind(s.get_loops("C")[2], "threadIdx.x"), "E-SCHEDULE-DEPENDENCE"),
+    "reduction": (p.matmul, lambda s: s.bind(s.get_loops("C")[2], "blockIdx.x"), "E-SCHEDULE-DEPENDENCE"),
     "cross_thread_data": (
         p.matmul,
         lambda s: s.bind(s.get_loops("C")[0], "threadIdx.x", cross_thread=True),

@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import Golden
 from tests.schedule import odd_programs as q
 from tests.schedule import programs as p
-from tests.schedule.harness import Program, Steps, check_refusal, check_steps
+from tests.schedule.harness import Program, Steps, check_refusal, check_replay, check_steps
 from workbench.schedule import Schedule
 
 
@@ -39,6 +39,14 @@ def test_unit_variables_left_out(golden: Golden) -> None:
         sch.fuse(outer, middle, preserve_unit_iters=False)
 
     check_steps(golden, p.matmul, steps)
+
+
+def test_one_loop_is_fused_as_it_is() -> None:
+    func = p.matmul()
+    sch = Schedule(func)
+    first, _ = q.annotated_first(sch)
+    assert sch.get(sch.fuse(first)) is sch.get(first)
+    check_replay(func, sch)
 
 
 REFUSALS: dict[str, tuple[Program, Steps, str]] = {

@@ -159,11 +159,6 @@ def bound_to_no_thread(p: Program) -> None:
     p.s[p.d].bind(p.i, te.thread_axis("threadIdx.q"))
 
 
-def bound_twice(p: Program) -> None:
-    p.s[p.d].bind(p.i, te.thread_axis("threadIdx.x"))
-    p.s[p.d].vectorize(p.i)
-
-
 AT_THE_LOOK: dict[str, tuple[Callable[[Program], None], str, str]] = {
     "placed_in_a_producer": (placed_in_a_producer, "E-STAGE-PARENT", "compute_at"),
     "placed_in_an_inlined_stage": (placed_in_an_inlined_stage, "E-STAGE-PARENT", "compute_at"),
@@ -174,7 +169,6 @@ AT_THE_LOOK: dict[str, tuple[Callable[[Program], None], str, str]] = {
     "inlined_output": (inlined_output, "E-SCHEDULE-OUTPUT", "compute_inline"),
     "scope_of_an_output": (scope_of_an_output, "E-SCHEDULE-SCOPE-PARAMETER", "set_scope"),
     "bound_to_no_thread": (bound_to_no_thread, "E-SCHEDULE-THREAD", "bind"),
-    "bound_twice": (bound_twice, "E-SCHEDULE-KIND", "vectorize"),
 }
 
 

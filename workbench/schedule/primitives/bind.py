@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ...analysis.tree import BlockSite
+from ...analysis.tree import BlockSite, extent_of
 from ...tir import nodes as t
 from ..errors import require
-from ..kinds import annotated
+from ..kinds import CROSS_THREAD, annotated
 from ..legality import (
     blocks_under,
     initialises_first,
@@ -19,7 +19,7 @@ from ..registry import primitive
 from ..state import Change, ScheduleState
 from ..surgery import replaced
 
-AXES = (*(f"{group}.{axis}" for group in ("blockIdx", "threadIdx") for axis in "xyz"), "vthread")
+AXES = (*(f"{group}.{axis}" for group in ("blockIdx", "threadIdx", "vthread") for axis in "xyz"), "vthread")
 
 
 @primitive(category="loop", suggest={"thread_axis": ["threadIdx.x"]})
@@ -31,8 +31,8 @@ def bind(state: ScheduleState, loop: LoopRV, thread_axis: str, cross_thread: boo
 
     A buffer used only inside the loop, and written in each iteration before it is read there, is each thread's own.
 
-    With `cross_thread`, a loop of a reduction: its iterations' values are combined across the threads of a group, and
-    the loop is annotated so ("cross_thread").
+    Where the loop is one of a reduction that the threads of a group may share, its iterations' values are combined
+    across them, and the loop is annotated so ("cross_thread"); with `cross_thread` anything else is refused.
     Raises `ScheduleError`: an unknown axis, iterations that depend on each other (with a witness), a reduction across
     threads over blocks of threads, or of values that depend on their order.
     """
@@ -47,13 +47,21 @@ def bind(state: ScheduleState, loop: LoopRV, thread_axis: str, cross_thread: boo
         nodes=(old,),
     )
     kind = t.ForKind.THREAD_BINDING
-    if not cross_thread:
-        return annotated(state, old, kind, lambda: require_independent(state, old, "bind", True), thread_axis)
+    if not cross_thread and not _is_shared_reduction(state, old, thread_axis):
+        return annotated(state, old, kind, lambda: require_independent(state, old, "bind", True, False), thread_axis)
     reductions = _reductions(state, old, thread_axis)
-    annotated(state, old, kind, lambda: require_independent(state, old, "bind", False, across=True), thread_axis)
-    marked = old.replace(kind=kind, thread=thread_axis, annotations=old.annotations.set("cross_thread", 1))
+    require_independent(state, old, "bind", False, across=True)
+    marked = old.replace(kind=kind, thread=thread_axis, annotations=old.annotations.set(CROSS_THREAD, 1))
     note = f"combined across threads: {', '.join(site.name for site in reductions)}"
     return Change(replaced(state.func, {id(old): marked}), (), (note,))
+
+
+def _is_shared_reduction(state: ScheduleState, loop: t.For, thread_axis: str) -> bool:
+    """Whether a loop is one of reductions that the threads of a group may share."""
+    if not thread_axis.startswith("threadIdx") or extent_of(loop) in (0, 1):
+        return False
+    found = [site for site in state.tree.under(loop) if id(loop.var) in reduce_variables(site)]
+    return bool(found) and all(_is_combinable(site, loop) for site in found)
 
 
 def _reductions(state: ScheduleState, loop: t.For, thread_axis: str) -> list[BlockSite]:

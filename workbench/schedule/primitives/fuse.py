@@ -26,6 +26,8 @@ def fuse(state: ScheduleState, *loops: LoopRV, preserve_unit_iters: bool = True)
     Raises `ScheduleError`: loops that are not serial, not directly nested, or whose extent depends on an outer one.
     """
     chain = consecutive(state, loops, "fuse")
+    if len(chain) == 1:
+        return Change(state.func, (chain[0].var,))
     for old in chain:
         require(
             old.kind is t.ForKind.SERIAL and not old.thread,
@@ -47,8 +49,6 @@ def fuse(state: ScheduleState, *loops: LoopRV, preserve_unit_iters: bool = True)
             fix="fuse other loops",
             nodes=(old,),
         )
-    if len(chain) == 1:
-        return Change(state.func, (chain[0].var,))
     name = Names(state.tree.names()).fresh("_".join(old.var.name for old in chain) + "_fused")
     fused = Var(name, chain[0].var.dtype)
     values: dict[Var, PrimExpr] = {}

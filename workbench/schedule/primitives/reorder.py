@@ -21,7 +21,7 @@ def reorder(state: ScheduleState, *ordered_loops: LoopRV) -> Change[None]:
     after:   for k, j, i in grid(6, 5, 4): S(i, j, k)        # reorder(k, i)
 
     Sums may be accumulated in another order; the schedule's notes say so.
-    Raises `ScheduleError`: loops not on one chain, loops that are not serial, bounds that depend on a loop moved
+    Raises `ScheduleError`: loops not on one chain, loops that are neither serial nor unrolled, bounds that depend on a loop moved
     inwards, dependences that would be turned round (with a witness).
     """
     given = distinct(state, ordered_loops, "reorder")
@@ -29,11 +29,11 @@ def reorder(state: ScheduleState, *ordered_loops: LoopRV) -> Change[None]:
     chosen = {id(loop) for loop in given}
     for loop in chain:
         require(
-            loop.kind is t.ForKind.SERIAL,
+            loop.kind in (t.ForKind.SERIAL, t.ForKind.UNROLLED),
             "E-SCHEDULE-REORDER-KIND",
             f"cannot reorder across {loop.var.name}: it is {loop.kind.value}",
             found=f"a loop of kind {loop.kind.value}",
-            expected="serial loops",
+            expected="serial and unrolled loops",
             fix="reorder first, annotate afterwards",
             nodes=(loop,),
         )
