@@ -597,6 +597,38 @@ def looked_up(program: Program) -> None:
     program.body.append(made.around(plain_block(program, made, at(held, axes), text, "look")))
 
 
+def asked(program: Program) -> None:
+    """Elements that are kept, or made anew where a value says so: made before, or beside, or an iteration ago."""
+    rng, shape, dtype = program.rng, result_shape(program), _dtype(program)
+    held = program.hold("A", shape, dtype=dtype)
+    held.role, held.most = "hidden", 1
+    base = list(zip(variables(program, len(shape)), shape, strict=True))
+    first = nest(program, base)
+    program.body.append(first.around(plain_block(program, first, at(held, base), number(1, dtype), "base")))
+    loops = [Loop(program.fresh("i"), extent, []) for extent in shape]
+    axes, text, most = map_of(program, shape, dtype)
+    made = Nest(loops, [Axis(var, "S", extent, loop.var) for (var, extent), loop in zip(axes, loops, strict=True)])
+    held.most = max(held.most, most)
+    if rng.random() < 0.5:
+        source = program.source()
+        made.where.append(f"{element(program, source, [(loop.var, loop.extent) for loop in loops])} < "
+                          f"{number(rng.choice((0, 1, 5)), source.dtype)}")  # fmt: skip
+        program.body.append(made.around(plain_block(program, made, at(held, axes), text, "ask")))
+    else:
+        outer, judge = loops[0], program.hold("J", (shape[0],), dtype=_dtype(program))
+        judge.role, judge.is_read = "hidden", True
+        program.hidden.append(judge)
+        row = program.fresh("v")
+        verdict, judge.most = value(program, judge.dtype, [(row, shape[0])])
+        place = rng.choice((outer.var, outer.var, f"T.max({outer.var} - 1, 0)"))
+        made.where.append(f"{judge.name}[{place}] < {number(rng.choice((0, 1, 5)), judge.dtype)}")
+        block = plain_block(program, made, at(held, axes), text, "ask")
+        inner = Nest(loops[1:]).around(block) if loops[1:] else block
+        fill = Block(program.fresh("judge"), [Axis(row, "S", shape[0], outer.var)], [Store(at(judge, [row]), verdict)])
+        program.body.append(Loop(outer.var, outer.extent, [fill, inner]))
+    held.role = "made"
+
+
 Step = Callable[[Program], None]
 STEPS: dict[str, tuple[Step, int]] = {
     step.__name__.strip("_"): (step, weight)
@@ -604,6 +636,7 @@ STEPS: dict[str, tuple[Step, int]] = {
         (map_, 6), (turned, 4), (several, 4), (guarded, 3), (overwritten, 3), (part_only, 2), (total, 5),
         (total_apart, 3), (late, 3), (restarted, 3), (best, 1), (updated, 4), (scanned, 3), (so_far, 2),
         (scattered, 2), (counted, 2), (padded, 3), (nested, 3), (together, 5), (scratch, 2), (looked_up, 2),
+        (asked, 3),
     )
 }  # fmt: skip
 """The steps and how often they are drawn."""

@@ -13,6 +13,7 @@ from workbench.arith.nodes import Var
 from workbench.schedule import LoopRV, Schedule
 from workbench.tir import nodes as t
 from workbench.tir.build import load, nest, point_region, seq, store
+from workbench.tir.script import parse
 
 
 def triangle() -> t.PrimFunc:
@@ -103,6 +104,30 @@ def read_in_condition() -> t.PrimFunc:
         "use", o, lambda v: load(m, v), lambda v: v, lambda v: [(m, v)], predicate=lambda i: load(m, i) > 0.0
     )  # fmt: skip
     return p.in_root((x, o), (m,), seq(one, two))
+
+
+def read_in_bound() -> t.PrimFunc:
+    """The second block's loop runs as far as the first one's result says."""
+    return parse(
+        """
+@T.prim_func
+def main(X: T.Buffer((6,), "int32"), O: T.Buffer((6, 6), "int32")):
+    M = T.alloc_buffer((6,), "int32")
+    for i in range(6):
+        with T.block("make"):
+            vi = T.axis.spatial(6, i)
+            T.reads(X[vi])
+            T.writes(M[vi])
+            M[vi] = X[vi] % 6
+    for i in range(6):
+        for j in range(M[i]):
+            with T.block("use"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                T.reads(X[vi])
+                T.writes(O[vi, vj])
+                O[vi, vj] = X[vi]
+"""
+    )
 
 
 def read_as_vector() -> t.PrimFunc:

@@ -122,6 +122,8 @@ def sets_of(union: Any) -> list[Any]:
 
 def model_of(tree: Tree, updates: Collection[str]) -> Model:
     """The model of a function.  Raises `NotAffine`."""
+    if tree.loose:
+        raise NotAffine("statements outside blocks touch buffers")
     builder = _Builder(tree, updates)
     for site in tree.leaves:
         builder.add(site)
@@ -186,7 +188,7 @@ class _Builder:
             self._map("schedule", writer, f"{name}[{loops}] -> [{when}]", domain)
             self._map("instances", writer, f"{name}[{loops}] -> {target}[{at}]", starts if kind == "I" else domain)
         own = {id(region.buffer) for region in block.writes}
-        for region in block.reads:
+        for region in site.reads:
             kind = "own" if updating and id(region.buffer) in own else "sinks"
             if kind == "sinks" or block.init is None:
                 self._access(kind, writer, tuple_name("R", block.name), loops, region, domain)

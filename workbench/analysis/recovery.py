@@ -33,7 +33,7 @@ def touches(sites: Iterable[BlockSite]) -> dict[int, list[Touch]]:
     found: dict[int, list[Touch]] = {}
     written: set[int] = set()
     for site in sites:
-        for region in site.block.reads:
+        for region in site.reads:
             found.setdefault(id(region.buffer), []).append(Touch(site, region, False))
         for region in site.block.writes:
             found.setdefault(id(region.buffer), []).append(Touch(site, region, True))

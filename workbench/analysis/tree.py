@@ -19,6 +19,7 @@ from ..core.errors import WorkbenchError
 from ..core.node import Node, children, post_order
 from ..core.per_node import per_node
 from ..tir import nodes as t
+from ..tir.build import point_region
 from .affine import Affine, Ranges
 
 
@@ -57,6 +58,21 @@ class BlockSite:
     def scope(self) -> t.Block | None:
         """The block around this one; None for the root."""
         return next((stmt for stmt in reversed(self.path) if isinstance(stmt, t.Block)), None)
+
+    @cached_property
+    def reads(self) -> tuple[t.BufferRegion, ...]:
+        """What is read here: what the block declares, and what decides where and whether it runs.
+
+        That is loaded by its bindings, their domains, its predicate, and the bounds and conditions around it within its
+        scope; its regions are of the loops' variables.
+        """
+        around: list[t.Stmt] = []
+        for stmt in reversed(self.path):
+            if isinstance(stmt, t.Block):
+                break
+            around.append(stmt)
+        deciding = [region for stmt in (*reversed(around), self.realize) for region in loads_beside(stmt)]
+        return (*self.block.reads, *deciding) if deciding else self.block.reads
 
     @cached_property
     def ranges(self) -> Ranges:
@@ -164,14 +180,30 @@ class Tree:
 
     def readers(self, buffer: t.Buffer) -> tuple[BlockSite, ...]:
         """The leaf blocks that read a buffer (a reduction block reads what it writes only if it says so)."""
-        return tuple(site for site in self.leaves if any(region.buffer is buffer for region in site.block.reads))
+        return tuple(site for site in self.leaves if any(region.buffer is buffer for region in site.reads))
 
     def accessing(self, buffer: t.Buffer) -> tuple[BlockSite, ...]:
         return tuple(
             site
             for site in self.leaves
-            if any(region.buffer is buffer for region in (*site.block.reads, *site.block.writes))
+            if any(region.buffer is buffer for region in (*site.reads, *site.block.writes))
         )
+
+    @cached_property
+    def loose(self) -> frozenset[int]:
+        """The buffers (by identity) that statements outside the leaf blocks touch, or the loops around these."""
+        found: set[int] = set()
+        stack: list[tuple[t.Stmt, tuple[t.Stmt, ...]]] = [(self.root.body, ())]
+        while stack:
+            stmt, path = stack.pop()
+            if isinstance(stmt, t.BlockRealize):
+                continue
+            inner = statements_in(stmt)
+            stack.extend((child, (*path, stmt)) for child in inner)
+            if not inner:
+                found.update(id(node.buffer) for node in nodes_under(stmt) if isinstance(node, _ACCESSES))
+                found.update(id(region.buffer) for around in path for region in loads_beside(around))
+        return frozenset(found)
 
     def names(self) -> set[str]:
         """Names in use: of blocks, loop variables, block iterators and buffers."""
@@ -211,6 +243,23 @@ def _names_in(part: t.For | t.BlockRealize) -> frozenset[str]:
             found.add(current.name)
         stack.extend(children(current))
     return frozenset(found)
+
+
+_ACCESSES = (t.BufferLoad, t.BufferStore)
+
+
+@per_node
+def loads_beside(stmt: t.Stmt) -> tuple[t.BufferRegion, ...]:
+    """The elements that a statement loads itself, apart from the statements in it: bounds, conditions, bindings, and
+    the domains that these are of."""
+    found: list[t.BufferRegion] = []
+    domains = stmt.block.iter_vars if isinstance(stmt, t.BlockRealize) else ()
+    for part in (*children(stmt), *domains):
+        if not isinstance(part, (t.Stmt, t.Buffer, Var, IntImm)):
+            found += [
+                point_region(node.buffer, node.indices) for node in post_order(part) if isinstance(node, t.BufferLoad)
+            ]
+    return tuple(found)
 
 
 def _directly_under(site: BlockSite, stmt: t.Stmt) -> bool:

@@ -319,7 +319,7 @@ def _neighbours(case: Case, block: BlockRV) -> list[BlockSite]:
     tree = case.state.tree
     if case.attempt.primitive == "compute_at":
         return [other for region in site.block.writes for other in tree.readers(region.buffer) if other is not site]
-    return [other for region in site.block.reads for other in tree.writers(region.buffer) if other is not site]
+    return [other for region in site.reads for other in tree.writers(region.buffer) if other is not site]
 
 
 def _after_cache_write(case: Case) -> Iterator[Proposal]:
@@ -375,7 +375,7 @@ def _move_instead(case: Case) -> Iterator[Proposal]:
     site, tree = case.state.block(block), case.state.tree
     other = "reverse_compute_inline" if case.attempt.primitive == "compute_inline" else "compute_inline"
     readers = [item for region in site.block.writes for item in tree.readers(region.buffer) if item is not site]
-    writers = [item for region in site.block.reads for item in tree.writers(region.buffer) if item is not site]
+    writers = [item for region in site.reads for item in tree.writers(region.buffer) if item is not site]
     if case.attempt.primitive == "compute_inline":
         yield f"{other} of {site.name} is legal", lambda trial: trial.do(other, block=block)
         for reader in readers:

@@ -137,13 +137,21 @@ def _irregularities(state: ScheduleState, site: BlockSite, later: bool) -> Itera
         yield "it may add a value several times"
     if not writes_once(block):
         yield "its writes are not single elements, one for each point of its spatial iterators"
-    written = [region.buffer for region in block.writes]
+    yield from _shared(state, site)
+    yield from _read_too_early(state, site, later)
+
+
+def _shared(state: ScheduleState, site: BlockSite) -> Iterator[str]:
+    """What others have to do with the buffers of a block, or it with itself."""
+    written = [region.buffer for region in site.block.writes]
     for buffer in written:
         if len(state.tree.writers(buffer)) != 1:
             yield f"{buffer.name} has other writers too"
-    if any(region.buffer is buffer for region in block.reads for buffer in written):
+    if any(region.buffer is buffer for region in site.reads for buffer in written):
         yield "it reads what it writes"
-    yield from _read_too_early(state, site, later)
+    for region in (*site.reads, *site.block.writes):
+        if id(region.buffer) in state.tree.loose:
+            yield f"{region.buffer.name} is touched outside blocks"
 
 
 def runs_wholly_after(writer: BlockSite, site: BlockSite) -> bool:
@@ -156,7 +164,7 @@ def _read_too_early(state: ScheduleState, site: BlockSite, later: bool) -> Itera
         for reader in state.tree.readers(region.buffer):
             if _is_unfinished(site, reader):
                 yield f"{reader.name} reads it before it is finished"
-    for region in site.block.reads:
+    for region in site.reads:
         for writer in state.tree.writers(region.buffer):
             if later and writer.order > site.order and meets_later_writer(site, region, writer):
                 yield f"it reads {region.buffer.name}, which {writer.name} writes later"
@@ -185,7 +193,7 @@ def _require_pure(state: ScheduleState, site: BlockSite, verb: str) -> None:
 def _single_valued(state: ScheduleState, site: BlockSite) -> bool:
     """True if each buffer read is written by one regular block at most, or by a reduction and its initialisation; and
     finished when it is read."""
-    for region in site.block.reads:
+    for region in site.reads:
         writers = state.tree.writers(region.buffer)
         if len(writers) > 1 and not is_decomposed(writers) and not write_apart(writers, region.buffer):
             return False

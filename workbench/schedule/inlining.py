@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Mapping
+from functools import partial
+from typing import NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from ..analysis.affine import Affine
-from ..analysis.tree import BlockSite, iter_ranges
+from ..analysis.tree import BlockSite, iter_ranges, loads_beside
 from ..arith import build
 from ..arith.nodes import PrimExpr, Var
 from ..core import origin
@@ -16,6 +17,8 @@ from ..tir import nodes as t
 from .errors import refuse, require
 from .state import ScheduleState
 from .surgery import Replacement, replaced, with_regions
+
+S = TypeVar("S", bound=Node)
 
 
 def single_store(site: BlockSite, verb: str) -> t.BufferStore:
@@ -60,17 +63,19 @@ def _not_plain(site: BlockSite, verb: str) -> Exception:
 
 
 def with_loads_replaced(
-    block: t.Block, buffer: t.Buffer, value: PrimExpr, variables: Mapping[int, int], site: BlockSite
-) -> t.Block:
-    """Loads of `buffer` in a block replaced by `value` with the iterators at the loads' indices; its reads and writes
-    are declared as before."""
-    init = None if block.init is None else _loads_replaced(block.init, buffer, value, variables, site)
-    return block.replace(init=init, body=_loads_replaced(block.body, buffer, value, variables, site))
+    realize: t.BlockRealize, buffer: t.Buffer, value: PrimExpr, variables: Mapping[int, int], site: BlockSite
+) -> t.BlockRealize:
+    """Loads of `buffer` in a block and its predicate replaced by `value` with the iterators at the loads' indices; the
+    block's reads and writes are declared as before."""
+    block, predicate = realize.block, realize.predicate
+    put = partial(_loads_replaced, buffer=buffer, value=value, variables=variables, site=site)
+    made = block.replace(init=None if block.init is None else put(block.init), body=put(block.body))
+    return realize.replace(block=made, predicate=put(predicate) if loads_beside(realize) else predicate)
 
 
 def _loads_replaced(
-    root: t.Stmt, buffer: t.Buffer, value: PrimExpr, variables: Mapping[int, int], site: BlockSite
-) -> t.Stmt:
+    root: S, buffer: t.Buffer, value: PrimExpr, variables: Mapping[int, int], site: BlockSite
+) -> S:
     by_identity = {id(item.var): item.var for item in site.block.iter_vars}
     fixed = {item.var: item.dom.min for item in site.block.iter_vars if id(item.var) not in variables}
     put: list[tuple[PrimExpr, PrimExpr]] = []
@@ -94,8 +99,8 @@ def _loads_replaced(
         put.append((node, substitute(value, {**fixed, **at})))
         return put[-1][1]
 
-    made: t.Stmt = rewrite(root, post)
-    if len(put) == 1:
+    made: S = rewrite(root, post)
+    if len(put) == 1 and isinstance(root, t.Stmt) and isinstance(made, t.Stmt):
         _keep_contents(root, made, buffer, *put[0])
     if made is not root and origin.active() is not None:
         before = {id(node) for node in traced_nodes(root)}
@@ -106,15 +111,16 @@ def _loads_replaced(
 
 
 def without_block(
-    state: ScheduleState, site: BlockSite, changed: Mapping[str, t.Block], buffer: t.Buffer
+    state: ScheduleState, site: BlockSite, changed: Mapping[str, t.BlockRealize], buffer: t.Buffer
 ) -> t.PrimFunc:
     """The function with blocks replaced (by name), `site` removed, and `buffer` no longer allocated."""
     changes: dict[int, Replacement] = {id(site.realize): None}
     around = {id(stmt) for stmt in site.path}
-    for name, block in changed.items():
+    for name, realize in changed.items():
         reader = state.tree.blocks[name]
-        changes[id(reader.block)] = with_regions(block)
-        around.update(id(stmt) for stmt in (*reader.path, reader.realize))
+        block = origin.derived(with_regions(realize.block), reader.block)
+        changes[id(reader.realize)] = realize.replace(block=block)
+        around.update(id(stmt) for stmt in reader.path)
     func = replaced(state.func, changes, around)
     realize = func.body
     assert isinstance(realize, t.BlockRealize)  # as the tree's root has it
@@ -198,6 +204,17 @@ def uses(root: t.Stmt, buffer: t.Buffer) -> int:
     return _contents(root).reads.get(id(buffer), 0)
 
 
+def inlined_size(realize: t.BlockRealize, buffer: t.Buffer, size: int) -> int:
+    """How many nodes a block's body and its predicate have as they are written out, where each load of `buffer` becomes
+    one of `size` nodes."""
+    body = realize.block.body
+    found = size_of(body) + uses(body, buffer) * size
+    if loads_beside(realize):
+        predicate = _counted(realize.predicate)
+        found += predicate.size + predicate.reads.get(id(buffer), 0) * size
+    return found
+
+
 _BUFFERS: WeakKeyDictionary[t.Stmt | t.BufferRegion, frozenset[int]] = WeakKeyDictionary()
 """The buffers that a statement, or the bounds of a region, accesses anywhere, by identity."""
 
@@ -226,17 +243,17 @@ def _buffers_in(root: t.Stmt | t.BufferRegion) -> frozenset[int]:
     return known
 
 
-def _accessing(root: Node, buffer: t.Buffer, without: Container[int] = ()) -> Iterator[int]:
-    """The loads and stores of a buffer under `root`, by identity; what is in `without` is not looked into."""
+def _is_accessed(root: Node, buffer: t.Buffer) -> bool:
+    """Whether anything under `root` loads or stores elements of a buffer."""
     seen: set[int] = set()
     stack: list[Node] = [root]
     while stack:
         current = stack.pop()
-        if id(current) in seen or id(current) in without:
+        if id(current) in seen:
             continue
         seen.add(id(current))
         if isinstance(current, (t.BufferLoad, t.BufferStore)) and current.buffer is buffer:
-            yield id(current)
+            return True
         if isinstance(current, t.For):
             if id(buffer) not in _buffers_in(current):
                 continue
@@ -247,19 +264,16 @@ def _accessing(root: Node, buffer: t.Buffer, without: Container[int] = ()) -> It
             continue
         if not isinstance(current, (Var, t.Buffer)):
             stack.extend(children(current))
+    return False
 
 
-def require_loads_in_blocks(state: ScheduleState, buffer: t.Buffer, sites: list[BlockSite]) -> None:
-    """Refuse when a buffer is read outside the bodies of the given blocks (in bounds or bindings)."""
-    bodies = [part for site in sites for part in (site.block.init, site.block.body) if part is not None]
-    outside = set(_accessing(state.func, buffer, {id(body) for body in bodies}))
-    if outside:  # regions may hold nodes of the bodies
-        outside.difference_update(*(_accessing(body, buffer) for body in bodies))
+def require_not_accessed(func: t.PrimFunc, buffer: t.Buffer) -> None:
+    """Refuse a function whose buffer is gone and still read: in bounds, conditions or bindings."""
     require(
-        not outside,
+        not _is_accessed(func, buffer),
         "E-SCHEDULE-INLINE-OUTSIDE",
         f"{buffer.name} is read outside blocks",
-        found="a loop bound, binding or predicate that loads it",
-        expected="reads inside blocks only",
+        found="a loop bound, a condition or a binding that loads it",
+        expected="reads in blocks and their predicates only",
         fix="leave the block where it is",
     )

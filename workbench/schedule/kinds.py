@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 
 from ..core.node import FrozenMap
@@ -15,11 +15,8 @@ CROSS_THREAD = "cross_thread"
 """The annotation of a loop bound to threads that combine the values of its iterations."""
 
 
-def annotated(
-    state: ScheduleState, loop: t.For, kind: t.ForKind, legality: Callable[[], None], thread: str = ""
-) -> Change[None]:
-    """`loop` made of another kind, whatever it was before, once `legality` has not refused."""
-    legality()
+def annotated(state: ScheduleState, loop: t.For, kind: t.ForKind, thread: str = "") -> Change[None]:
+    """`loop` made of another kind, whatever it was before; the caller has asked whether that is legal."""
     if loop.kind is kind and loop.thread == thread and not loop.is_cross_thread:
         return Change(state.func)
     annotations = FrozenMap({key: value for key, value in loop.annotations.items() if key != CROSS_THREAD})

@@ -25,9 +25,10 @@ from ..analysis.reduction_loops import (
     spatial_variables,
     steps_through_both,
 )
-from ..analysis.tree import BlockSite, Tree, extent_of, nodes_under
+from ..analysis.tree import BlockSite, Tree, extent_of, nodes_under, statements_in
 from ..analysis.verdict import Verdict, exactly, proven, undecided
 from ..arith.effects import is_effect
+from ..core.node import post_order
 from ..core.per_node import per_node
 from ..tir import nodes as t
 from .errors import IllegalError, illegal
@@ -102,7 +103,10 @@ def _by_dependences(question: Callable[[], Conflict | None]) -> Verdict[Conflict
 
 
 def blocks_under(state: ScheduleState, stmt: t.Stmt) -> tuple[BlockSite, ...]:
-    """The leaf blocks inside a statement.  Refuses statements outside blocks, of which nothing is known."""
+    """The leaf blocks inside a statement.  Refuses statements outside blocks, of which nothing is known.
+
+    What conditions around blocks ask counts as read by these (`BlockSite.reads`).
+    """
     stack: list[t.Stmt] = [stmt]
     while stack:
         current = stack.pop()
@@ -110,6 +114,8 @@ def blocks_under(state: ScheduleState, stmt: t.Stmt) -> tuple[BlockSite, ...]:
             stack.append(current.body)
         elif isinstance(current, t.SeqStmt):
             stack.extend(current.stmts)
+        elif isinstance(current, t.IfThenElse) and not any(map(is_effect, post_order(current.condition))):
+            stack.extend(statements_in(current))
         elif not isinstance(current, t.BlockRealize):
             require_legal(
                 state,

@@ -12,11 +12,11 @@ from typing import Any
 from ..analysis.affine import Affine, Ranges
 from ..analysis.conditions import below, conjuncts, holds
 from ..analysis.regions import detect
-from ..analysis.tree import Tree, iter_ranges, loop_ranges, statements_in
+from ..analysis.tree import Tree, iter_ranges, loads_beside, loop_ranges, statements_in
 from ..arith import build
 from ..arith.nodes import PrimExpr, Var
 from ..core import origin
-from ..core.node import children, substitute
+from ..core.node import Node, children, post_order, rewrite, substitute
 from ..tir import nodes as t
 from ..tir.build import seq
 from .errors import refuse
@@ -266,6 +266,8 @@ def _around(block: t.Block) -> t.Block:
             relaxed.add(id(loop.var))
         values = {item.var: value for item, value in zip(realize.block.iter_vars, realize.iter_values, strict=True)}
         reads += [substitute(region, values) for region in realize.block.reads]
+        deciding = [region for stmt in (*loops, realize) for region in loads_beside(stmt)]
+        reads += [region for region in deciding if region not in reads]
         writes += [substitute(region, values) for region in realize.block.writes]
     hidden = {id(buffer) for buffer in block.alloc_buffers}
     results = {id(region.buffer) for region in writes} if block.init is not None else set[int]()
@@ -278,20 +280,42 @@ def _around(block: t.Block) -> t.Block:
 
 
 def guarded(stmt: t.Stmt, condition: PrimExpr) -> t.Stmt:
-    """`stmt` with `condition` joined to the predicate of every block in it.
+    """`stmt` with `condition` joined to the predicate of every block in it, and nothing loaded where it does not hold.
 
     Raises `ScheduleError` if statements other than blocks would have to be guarded.
     """
-    changes: dict[int, Replacement] = {}
-    stack: list[t.Stmt] = [stmt]
+
+    def lazily(expr: PrimExpr, otherwise: PrimExpr | int) -> PrimExpr:
+        if not any(isinstance(node, t.BufferLoad) for node in post_order(expr)):
+            return expr
+        return build.if_then_else(condition, expr, build.cast(expr.dtype, build.convert(otherwise)))
+
+    def post(node: Node) -> t.Stmt | None:
+        if isinstance(node, t.BlockRealize):
+            pairs = zip(node.block.iter_vars, node.iter_values, strict=True)
+            values = tuple(lazily(value, item.dom.min) for item, value in pairs)
+            predicate = build.logical_and(lazily(node.predicate, False), condition)
+            return node.replace(iter_values=values, predicate=predicate)
+        if not isinstance(node, t.Stmt) or not loads_beside(node):
+            return None
+        if isinstance(node, t.For):
+            return node.replace(min=lazily(node.min, 0), extent=lazily(node.extent, 0))
+        if isinstance(node, t.IfThenElse):
+            return node.replace(condition=lazily(node.condition, False))
+        return node.replace(value=lazily(node.value, 0)) if isinstance(node, t.LetStmt) else None
+
+    _require_blocks(stmt)
+    return rewrite(stmt, post, lambda node: node if isinstance(node, (t.Block, PrimExpr)) else None)
+
+
+def _require_blocks(stmt: t.Stmt) -> None:
+    """Refuse statements other than blocks, loops and conditions around them."""
+    stack = [stmt]
     while stack:
         current = stack.pop()
-        if isinstance(current, t.BlockRealize):
-            predicate = build.logical_and(current.predicate, condition)
-            changes[id(current)] = current.replace(predicate=predicate)
-        elif isinstance(current, (t.For, t.SeqStmt, t.IfThenElse, t.LetStmt)):
+        if isinstance(current, (t.For, t.SeqStmt, t.IfThenElse, t.LetStmt)):
             stack.extend(statements_in(current))
-        else:
+        elif not isinstance(current, t.BlockRealize):
             raise refuse(
                 "E-SCHEDULE-GUARD",
                 "the loop's tail cannot be guarded: its body has statements outside blocks",
@@ -300,9 +324,6 @@ def guarded(stmt: t.Stmt, condition: PrimExpr) -> t.Stmt:
                 fix="choose factors that divide the extent",
                 nodes=(current,),
             )
-    made = replaced_in(stmt, changes)
-    assert made is not None
-    return made
 
 
 class Names:

@@ -27,6 +27,20 @@ def test_padding(golden: Golden) -> None:
     check_steps(golden, p.convolution, steps)
 
 
+def test_into_a_predicate(golden: Golden) -> None:
+    def steps(sch: Schedule) -> None:
+        sch.compute_inline("make")
+
+    check_steps(golden, q.read_in_condition, steps)
+
+
+def test_what_nobody_reads_is_gone(golden: Golden) -> None:
+    def steps(sch: Schedule) -> None:
+        sch.compute_inline("make")
+
+    check_steps(golden, q.unread, steps)
+
+
 REFUSALS: dict[str, tuple[Program, Steps, str]] = {
     "reduction": (p.matmul, lambda s: s.compute_inline("C"), "E-SCHEDULE-INLINE-FORM"),
     "index": (
@@ -34,8 +48,7 @@ REFUSALS: dict[str, tuple[Program, Steps, str]] = {
         lambda s: s.compute_inline("make"),
         "E-SCHEDULE-INLINE-INDEX",
     ),
-    "unread": (q.unread, lambda s: s.compute_inline("make"), "E-SCHEDULE-NO-CONSUMER"),
-    "read in condition": (q.read_in_condition, lambda s: s.compute_inline("make"), "E-SCHEDULE-INLINE-OUTSIDE"),
+    "read in a bound": (q.read_in_bound, lambda s: s.compute_inline("make"), "E-SCHEDULE-INLINE-OUTSIDE"),
     "read as vector": (q.read_as_vector, lambda s: s.compute_inline("make"), "E-SCHEDULE-INLINE-VECTOR"),
 }
 

@@ -48,7 +48,8 @@ def bind(state: ScheduleState, loop: LoopRV, thread_axis: str, cross_thread: boo
     )
     kind = t.ForKind.THREAD_BINDING
     if not cross_thread and not _is_shared_reduction(state, old, thread_axis):
-        return annotated(state, old, kind, lambda: require_independent(state, old, "bind", True, False), thread_axis)
+        require_independent(state, old, "bind", True, across=False)
+        return annotated(state, old, kind, thread_axis)
     reductions = _reductions(state, old, thread_axis)
     require_independent(state, old, "bind", False, across=True)
     marked = old.replace(kind=kind, thread=thread_axis, annotations=old.annotations.set(CROSS_THREAD, 1))

@@ -71,7 +71,8 @@ def chosen_readers(
     """The sites of consumer blocks, or of all blocks that read a buffer and do not write it."""
     if not given:
         written = {other.name for other in state.tree.writers(old)}
-        found = [other for other in state.tree.readers(old) if other is site or other.name not in written]
+        readers = [other for other in state.tree.readers(old) if other is site or other.name not in written]
+        found = [other for other in readers if any(region.buffer is old for region in other.block.reads)]
     else:
         found = list({id(state.block(item).block): state.block(item) for item in given}.values())
     for other in found:

@@ -74,7 +74,7 @@ def compute_at(
     settle(state, working, func, around)
     if outputs_of(state, site):  # no iteration has an output to itself
         require_concurrent(replace(state, functions=state.functions.set(state.working, func)), around)
-    require_still_independent(state, func, [region.buffer for region in site.block.reads])
+    require_still_independent(state, func, [region.buffer for region in site.reads])
     return Change(func)
 
 
@@ -124,7 +124,7 @@ def _consumers(state: ScheduleState, site: BlockSite, target: LoopSite) -> list[
 
 def _require_finished(state: ScheduleState, site: BlockSite, target: LoopSite, around: Sequence[t.For]) -> None:
     """What the block reads must be there for all of the box that it computes in one iteration of the target."""
-    for region in site.block.reads:
+    for region in site.reads:
         for writer in state.tree.writers(region.buffer):
             shared = [loop.var.name for loop in around if any(part is loop for part in writer.path)]
             require_legal(
@@ -147,7 +147,7 @@ def _windows(site: BlockSite, target: LoopSite, consumers: list[BlockSite]) -> d
         boxes = [
             box
             for consumer in consumers
-            for region in consumer.block.reads
+            for region in consumer.reads
             if region.buffer is written.buffer
             for box in [hull(region, consumer, _inside(consumer, target), consumer.ranges)]
         ]

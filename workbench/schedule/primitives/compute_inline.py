@@ -8,12 +8,11 @@ from ..blocks import require_intermediate, require_regular, require_whole_domain
 from ..errors import require
 from ..exact import doubting, settle_inline
 from ..inlining import (
+    inlined_size,
     plain_variables,
-    require_loads_in_blocks,
+    require_not_accessed,
     single_store,
-    size_of,
     stored_size,
-    uses,
     with_loads_replaced,
     without_block,
 )
@@ -25,11 +24,12 @@ from ..state import Change, ScheduleState
 
 @primitive(category="inline")
 def compute_inline(state: ScheduleState, block: BlockRV) -> Change[None]:
-    """Compute a block's values where they are read; the block and its buffer are gone.
+    """Compute a block's values where they are read, predicates included; the block and its buffer are gone.
 
     before:  B[i, j] = A[i, j] * 2          after:   C[i, j] = A[i, j] * 2 + 1
              C[i, j] = B[i, j] + 1
 
+    A block whose values nobody reads is gone as well.
     Raises `ScheduleError`: a reduction, an output of the function, indices that are not plain iterators.
     """
     site = state.block(block)
@@ -40,22 +40,12 @@ def compute_inline(state: ScheduleState, block: BlockRV) -> Change[None]:
     require_whole_domain(working, site, "inline")
     variables = plain_variables(site, store.indices, "inline")
     readers = list(state.tree.readers(store.buffer))
-    require(
-        bool(readers),
-        "E-SCHEDULE-NO-CONSUMER",
-        f"nothing reads what {site.name} writes",
-        found="no consumer",
-        expected="a block with consumers",
-        fix="choose another block",
-        nodes=(site.block,),
-    )
     if working.doubts and len(state.tree.writers(store.buffer)) > 1:
         raise working.doubts[0]  # the other writers would be left without their buffer
-    require_loads_in_blocks(state, store.buffer, [site, *readers])
-    changed: dict[str, t.Block] = {}
+    changed: dict[str, t.BlockRealize] = {}
     size = stored_size(store)
     for reader in readers:
-        grown = uses(reader.block.body, store.buffer) * size + size_of(reader.block.body)
+        grown = inlined_size(reader.realize, store.buffer, size)
         require(
             grown <= limits.inlined_nodes,
             "E-SCHEDULE-INLINE-SIZE",
@@ -65,8 +55,9 @@ def compute_inline(state: ScheduleState, block: BlockRV) -> Change[None]:
             fix="leave this stage in a buffer, or move it with compute_at",
             nodes=(site.block, reader.block),
         )
-        changed[reader.name] = with_loads_replaced(reader.block, store.buffer, store.value, variables, site)
+        changed[reader.name] = with_loads_replaced(reader.realize, store.buffer, store.value, variables, site)
     settle_inline(state, working, site)
     func = without_block(state, site, changed, store.buffer)
+    require_not_accessed(func, store.buffer)
     require_still_independent(state, func, [region.buffer for region in site.block.reads])
     return Change(func)

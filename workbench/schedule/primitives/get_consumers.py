@@ -17,6 +17,6 @@ def get_consumers(state: ScheduleState, block: BlockRV) -> Change[list[BlockRV]]
         tuple(
             site.name
             for site in state.tree.leaves
-            if site.name != own.name and any(id(region.buffer) in written for region in site.block.reads)
+            if site.name != own.name and any(id(region.buffer) in written for region in site.reads)
         ),
     )

@@ -11,7 +11,7 @@ from ..state import Change, ScheduleState
 def get_producers(state: ScheduleState, block: BlockRV) -> Change[list[BlockRV]]:
     """The blocks that write a buffer which `block` reads, without `block` itself, in the order of the text."""
     own = state.block(block)
-    read = {id(region.buffer) for region in own.block.reads}
+    read = {id(region.buffer) for region in own.reads}
     return Change(
         state.func,
         tuple(

@@ -32,4 +32,5 @@ def parallel(state: ScheduleState, loop: LoopRV) -> Change[None]:
             fix="choose an outer loop",
             nodes=(old, around),
         )
-    return annotated(state, old, t.ForKind.PARALLEL, lambda: require_independent(state, old, "parallelize", True, False))
+    require_independent(state, old, "parallelize", True, across=False)
+    return annotated(state, old, t.ForKind.PARALLEL)

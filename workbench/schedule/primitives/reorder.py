@@ -21,8 +21,8 @@ def reorder(state: ScheduleState, *ordered_loops: LoopRV) -> Change[None]:
     after:   for k, j, i in grid(6, 5, 4): S(i, j, k)        # reorder(k, i)
 
     Sums may be accumulated in another order; the schedule's notes say so.
-    Raises `ScheduleError`: loops not on one chain, loops that are neither serial nor unrolled, bounds that depend on a loop moved
-    inwards, dependences that would be turned round (with a witness).
+    Raises `ScheduleError`: loops not on one chain, loops that are neither serial nor unrolled, bounds that depend on a
+    loop moved inwards, dependences that would be turned round (with a witness).
     """
     given = distinct(state, ordered_loops, "reorder")
     chain = spanned(state, given, "reorder")

@@ -65,7 +65,7 @@ def reverse_compute_at(
     func = insert(state, site, target, placed, position)
     settle(state, working, func)
     require_concurrent(replace(state, functions=state.functions.set(state.working, func)), loops_at(target))
-    require_still_independent(state, func, [region.buffer for region in site.block.reads])
+    require_still_independent(state, func, [region.buffer for region in site.reads])
     return Change(func)
 
 
@@ -73,7 +73,7 @@ def _producers(state: ScheduleState, site: BlockSite, target: LoopSite) -> list[
     """The writers of what `site` reads inside the target; the others must be finished before."""
     inside: list[BlockSite] = []
     outer = loops_at(target)
-    for region in site.block.reads:
+    for region in site.reads:
         for writer in state.tree.writers(region.buffer):
             if any(part is target.loop for part in writer.path):
                 unfinished = [loop for loop in outer if id(loop.var) in reduce_variables(writer)]
@@ -139,13 +139,13 @@ def _windows(state: ScheduleState, site: BlockSite, target: LoopSite, producers:
         inner = producer.loops[at + 1 :]
         inside = frozenset(id(loop.var) for loop in inner)
         for written in producer.block.writes:
-            if all(region.buffer is not written.buffer for region in site.block.reads):
+            if all(region.buffer is not written.buffer for region in site.reads):
                 continue
             if not writes_box(producer, written, inner):
                 forbid(state, _beyond(site, written, target, f"what one iteration of {producer.name} makes has gaps"))
             box = hull(written, producer, inside, producer.ranges)
             whole = _whole(producer, written)
-            for region in site.block.reads:
+            for region in site.reads:
                 if region.buffer is written.buffer:
                     own: dict[int, Bound] = {}
                     for axis in range(len(region.region)):

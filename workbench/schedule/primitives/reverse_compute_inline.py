@@ -13,7 +13,7 @@ from ...core.node import Node, post_order, rewrite, substitute
 from ...tir import nodes as t
 from ..blocks import require_intermediate, require_regular, runs_wholly_after
 from ..errors import refuse, require
-from ..inlining import plain_variables, require_loads_in_blocks, single_store, without_block
+from ..inlining import plain_variables, require_not_accessed, single_store, without_block
 from ..kinds import require_still_independent
 from ..legality import require_legal
 from ..references import BlockRV
@@ -74,8 +74,9 @@ def reverse_compute_inline(state: ScheduleState, block: BlockRV) -> Change[None]
     placed = substitute(store, values)
     body = t.BufferStore(store.buffer, rewrite(placed.value, post), placed.indices)
     origin.derived(body, store, made_store)
-    changed = {producer.name: producer.block.replace(body=body)}
+    changed = {producer.name: producer.realize.replace(block=producer.block.replace(body=body))}
     func = without_block(state, site, changed, load.buffer)
+    require_not_accessed(func, load.buffer)
     touched = [region.buffer for block in (site.block, producer.block) for region in (*block.reads, *block.writes)]
     require_still_independent(state, func, [buffer for buffer in touched if buffer is not load.buffer])
     return Change(func)
@@ -142,7 +143,6 @@ def _producer(state: ScheduleState, site: BlockSite, buffer: t.Buffer) -> BlockS
     producer = writers[0]
     require_regular(state, producer, "inline into", later=False)
     require_intermediate(state, producer, "inline into")
-    require_loads_in_blocks(state, buffer, [site, producer])
     for region in site.block.reads:
         for writer in state.tree.writers(region.buffer):
             shared = any(loop is other for loop in producer.loops for other in writer.loops)

@@ -184,7 +184,7 @@ def _require_inside(
     at = next(number for number, loop in enumerate(reader.loops) if loop is found.loop)
     relaxed = frozenset(id(loop.var) for loop in reader.loops[at + 1 :])
     inside = reader.order > site.order
-    for region in reader.block.reads:
+    for region in reader.reads:
         if region.buffer is not buffer:
             continue
         for made, read in zip(found.box, hull(region, reader, relaxed, reader.ranges), strict=True):

@@ -31,4 +31,4 @@ def unroll(state: ScheduleState, loop: LoopRV) -> Change[None]:
         fix="split the loop and unroll the inner part",
         nodes=(old,),
     )
-    return annotated(state, old, t.ForKind.UNROLLED, lambda: None)
+    return annotated(state, old, t.ForKind.UNROLLED)

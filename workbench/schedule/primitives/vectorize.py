@@ -45,4 +45,5 @@ def vectorize(state: ScheduleState, loop: LoopRV) -> Change[None]:
                 fix=f"reorder {old.var.name} inwards",
                 nodes=(old, inner),
             )
-    return annotated(state, old, t.ForKind.VECTORIZED, lambda: require_independent(state, old, "vectorize", False, False))
+    require_independent(state, old, "vectorize", False, across=False)
+    return annotated(state, old, t.ForKind.VECTORIZED)

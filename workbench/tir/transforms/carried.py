@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from ...analysis.tree import loads_beside
 from ...arith import build
 from ...arith import nodes as n
 from ...arith.simplify import Simplifier
@@ -40,10 +41,19 @@ def carries(loop: t.For, buffer: t.Buffer) -> bool:
     reads: list[Access] = []
     stands_under: dict[t.BlockRealize | None, Conditions] = {None: Conditions(frozenset(), frozenset())}
     cut: set[t.BlockRealize | None] = set()  # what a condition inside may leave part of, with all that it holds
-    for at, (realize, loops, around) in enumerate(realizes(loop.body)):
+    for at, (stmt, loops, around) in enumerate(statements(loop.body)):
         for step in loops:
             simplifier.bind_range(step.var, step.min, step.extent)
             inner.add(id(step.var))
+        where = at, tuple(step for step in loops if not isinstance(step.extent, n.IntImm) or step.extent.value > 1)
+        reads += [
+            Access(partial(box_of, region, values, simplifier=simplifier, allowed=Simplifier(), written=False),
+                   stands_under[around].read, *where)
+            for region in loads_beside(stmt) if region.buffer is buffer
+        ]  # fmt: skip
+        if not isinstance(stmt, t.BlockRealize):
+            continue
+        realize = stmt
         pairs = zip(realize.block.iter_vars, realize.iter_values, strict=True)
         values.update({item.var: substitute(value, values) for item, value in pairs})
         own = [region for region in realize.block.writes if region.buffer is buffer]
@@ -57,7 +67,6 @@ def carries(loop: t.For, buffer: t.Buffer) -> bool:
         outer = stands_under[around]
         under = Conditions(outer.read | when | stops, outer.written | when | (stops - domains))
         stands_under[realize] = under
-        where = at, tuple(step for step in loops if not isinstance(step.extent, n.IntImm) or step.extent.value > 1)
         boxes = partial(box_of, values=values, simplifier=simplifier, allowed=allowed)
         reads += [Access(partial(boxes, it, written=False), under.read, *where) for it in others]
         writes += [
@@ -86,13 +95,21 @@ def _is_filled(
 
 def realizes(root: t.Stmt) -> Iterator[tuple[t.BlockRealize, tuple[t.For, ...], t.BlockRealize | None]]:
     """Each block under a statement in the order they run in, with the loops and the innermost block around it."""
+    for stmt, loops, around in statements(root):
+        if isinstance(stmt, t.BlockRealize):
+            yield stmt, loops, around
+
+
+def statements(root: t.Stmt) -> Iterator[tuple[t.Stmt, tuple[t.For, ...], t.BlockRealize | None]]:
+    """Each statement that stands in no block, and each block; as `realizes`."""
     stack: list[tuple[Any, tuple[t.For, ...], t.BlockRealize | None]] = [(root, (), None)]
     while stack:
         current, loops, around = stack.pop()
+        if around is None or isinstance(current, t.BlockRealize):
+            yield current, loops, around
         if isinstance(current, t.For):
             loops = (*loops, current)
         elif isinstance(current, t.BlockRealize):
-            yield current, loops, around
             around = current
         parts = [child for child in children(current) if isinstance(child, (t.Stmt, t.Block))]
         stack += [(part, loops, around) for part in reversed(parts)]
