@@ -29,6 +29,7 @@ MAPS: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
     "two levels": (lambda i: (i // 8, i % 8 // 2, i % 2), (24,)),
     "spread": (lambda i: i * 2, (5,)),
     "backwards": (lambda i: 4 - i, (5,)),
+    "strided, backwards": (lambda i, j: (i * 2 + 1, 5 - j), (3, 6)),
     "sum": (lambda i, j: i + j, (3, 3)),
     "dropped": (lambda i, j: i, (3, 3)),
     "unit": (lambda i, j: (i,), (3, 1)),
@@ -48,8 +49,7 @@ def test_against_brute_force(name: str) -> None:
     assert found.is_bijective(shape) is (injective and len(points) == math.prod(extents))
 
 
-@pytest.mark.parametrize("name", ["transpose", "blocks", "blocks with a rest", "flat", "blocked flat", "nchwc",
-                                  "two levels", "unit"])  # fmt: skip
+@pytest.mark.parametrize("name", [name for name in MAPS if name not in ("sum", "dropped")])
 def test_inverse_leads_back_and_padding_is_told(name: str) -> None:
     function, shape = MAPS[name]
     found = IndexMap.from_func(function)
@@ -60,7 +60,7 @@ def test_inverse_leads_back_and_padding_is_told(name: str) -> None:
         assert bool(evaluate(missing, values)) is (point not in met)
         if point in met:
             assert tuple(evaluate(output, values) for output in inverse.final_indices) == met[point]
-    if name != "blocks with a rest":
+    if found.is_bijective(shape):
         assert found.inverse(shape) == inverse
 
 
@@ -127,7 +127,7 @@ def test_wrong_questions() -> None:
         lambda: found.map_shape([1, 2, 3]),
         lambda: IndexMap.from_func(lambda i: i - 1).map_shape([4]),
         lambda: IndexMap.from_func(lambda i: i * 2).inverse([4]),
-        lambda: IndexMap.from_func(lambda i: 4 - i).non_surjective_inverse([5]),
+        lambda: IndexMap.from_func(lambda i: i // 2).non_surjective_inverse([5]),
     ):
         with pytest.raises(WorkbenchError) as caught:
             action()

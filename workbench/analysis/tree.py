@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any
 
 from ..arith.nodes import IntImm, PrimExpr, Var
+from ..core.equal import structural_equal
 from ..core.errors import WorkbenchError
 from ..core.node import Node, children, post_order
 from ..core.per_node import per_node
@@ -64,7 +65,8 @@ class BlockSite:
         """What is read here: what the block declares, and what decides where and whether it runs.
 
         That is loaded by its bindings, their domains, its predicate, and the bounds and conditions around it within its
-        scope; its regions are of the loops' variables.
+        scope; its regions are of the loops' variables.  What a reduction reads of its own result, where it writes it,
+        counts as written only, declared or not.
         """
         around: list[t.Stmt] = []
         for stmt in reversed(self.path):
@@ -72,7 +74,14 @@ class BlockSite:
                 break
             around.append(stmt)
         deciding = [region for stmt in (*reversed(around), self.realize) for region in loads_beside(stmt)]
-        return (*self.block.reads, *deciding) if deciding else self.block.reads
+        declared = self.block.reads
+        if self.block.init is not None:
+            own = {id(region.buffer): region for region in self.block.writes}
+            declared = tuple(
+                region for region in declared
+                if id(region.buffer) not in own or not structural_equal(region, own[id(region.buffer)])
+            )  # fmt: skip
+        return (*declared, *deciding)
 
     @cached_property
     def ranges(self) -> Ranges:

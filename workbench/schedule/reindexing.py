@@ -180,7 +180,7 @@ def with_access(block: t.Block, old: t.Buffer, new: t.Buffer, moved: Reindexed) 
 def require_one_way(site: BlockSite, buffer: t.Buffer) -> bool:
     """True if a block writes a buffer, False if it reads it.  Refuses one that does both (reductions apart)."""
     writes = any(region.buffer is buffer for region in site.block.writes)
-    reads = any(region.buffer is buffer for region in site.block.reads)
+    reads = any(region.buffer is buffer for region in site.reads)
     if writes and reads:
         raise refuse(
             "E-SCHEDULE-REINDEX-ACCESS",

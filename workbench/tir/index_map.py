@@ -184,7 +184,7 @@ class IndexMap:
 
     def inverse(self, shape: Sequence[Any]) -> IndexMap:
         """The map back, for indices in a box of extents `shape`.  Raises `WorkbenchError` if it is no bijection."""
-        inverted = self._inverted(shape)
+        inverted = self.inverted(shape)
         if inverted is None or self.is_bijective(shape) is not True:
             raise _wrong(
                 "the map has no inverse on this box",
@@ -199,7 +199,7 @@ class IndexMap:
         The condition is over the inverse's inputs, which lie in `map_shape(shape)`.  Raises `WorkbenchError` if there
         is no map back of a simple form.
         """
-        inverted = self._inverted(shape)
+        inverted = self.inverted(shape)
         if inverted is None:
             raise _wrong(
                 "the map cannot be inverted", f"{self.text} on ({', '.join(map(_shown, shape))})",
@@ -210,7 +210,7 @@ class IndexMap:
             simplifier.bind_range(var, build.const(0), extent)
         missing: list[PrimExpr] = []
         for value, extent in zip(inverted.final_indices, shape, strict=True):
-            outside = simplifier.simplify(build.greater_equal(value, extent))
+            outside = simplifier.simplify(build.any_of(build.less(value, 0), build.greater_equal(value, extent)))
             if not (isinstance(outside, n.IntImm) and not outside.value):
                 missing.append(outside)
         for var, output in zip(inverted.initial_indices, self.map_indices(inverted.final_indices), strict=True):
@@ -248,13 +248,16 @@ class IndexMap:
                         step = math.lcm(step, node.b.value)
         return step if step < 1 << 40 else 1
 
-    def _inverted(self, shape: Sequence[Any]) -> IndexMap | None:
-        """The map back by digits, right wherever the map's outputs are; None if its form is not understood."""
+    def inverted(self, shape: Sequence[Any]) -> IndexMap | None:
+        """The map back, right for the outputs of indices in a box of extents `shape`; None for forms not understood.
+
+        Understood are mixed-radix digits, and outputs of one index each, times a number: ``7 - i``, ``i * 2 + 1``.
+        """
         found = self._detected(shape)
         if not (isinstance(found, IterMap) and found.bijective):
             found = self._padded(shape)
         if found is None:
-            return None
+            return self._solved(shape)
         outputs = tuple(Var(f"y{number}") for number in range(len(self.final_indices)))
         values = _Digits(found, outputs).values([var.name for var in self.initial_indices])
         if values is None:
@@ -263,6 +266,23 @@ class IndexMap:
         for var, extent in zip(outputs, self.map_shape(shape), strict=True):
             simplifier.bind_range(var, build.const(0), extent)
         return IndexMap(outputs, tuple(simplifier.simplify(value) for value in values))
+
+    def _solved(self, shape: Sequence[Any]) -> IndexMap | None:
+        """The map back where every index that varies stands alone in some output."""
+        simplifier = Simplifier()
+        outputs = tuple(Var(f"y{number}") for number in range(len(self.final_indices)))
+        found: dict[int, PrimExpr] = {}
+        for output, value in zip(self.final_indices, outputs, strict=True):
+            form = simplifier.form(output)
+            if form is not None and len(form.terms) == 1:
+                ((atom, factor),) = form.terms.items()
+                rest = build.subtract(value, form.offset) if factor > 0 else build.subtract(form.offset, value)
+                found.setdefault(atom, build.floordiv(rest, abs(factor)))
+        numbers = [simplifier.atoms.variable_number(var) for var in self.initial_indices]
+        pairs = zip(numbers, shape, strict=True)
+        values = [found.get(number, build.const(0) if _constant(size) == 1 else None) for number, size in pairs]
+        known = tuple(value for value in values if value is not None)
+        return IndexMap(outputs, known) if len(known) == len(values) else None
 
     def _table(self, shape: Sequence[Any]) -> np.ndarray | None:
         """The outputs at all points of a box, one row a point; None if it is too large or symbolic."""

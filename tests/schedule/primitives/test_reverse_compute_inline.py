@@ -53,6 +53,37 @@ def test_the_producer_stays_before_what_overwrites_its_input(same_loop: bool) ->
     check_numbers(func, sch.func)
 
 
+def test_digits_of_an_iterator(golden: Golden) -> None:
+    check_steps(golden, p.reshaped, lambda sch: sch.reverse_compute_inline("flat"))
+
+
+def read_at(index: str, extent: int = 8, where: str = "") -> t.PrimFunc:
+    """C[v0] = B[index] + 1 for v0 in 0 ... extent - 1, where B is 8 long."""
+    return parse(f"""
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), C: T.Buffer(({extent},), "float32")):
+    B = T.alloc_buffer((8,), "float32")
+    for i in range(8):
+        with T.block("B"):
+            v0 = T.axis.spatial(8, i)
+            B[v0] = A[v0] * T.float32(2)
+    for i in range({extent}):
+        with T.block("C"):
+            v0 = T.axis.spatial({extent}, i)
+            {where or "T.where(True)"}
+            C[v0] = {index} + T.float32(1)
+""")
+
+
+@pytest.mark.parametrize("index", ["B[v0]", "B[v0 + 2]", "B[v0 * 2]", "B[v0 + v0]", "B[7 - v0]", "B[7 - v0 * 2]"])
+def test_a_part_of_what_is_made(index: str) -> None:
+    func = read_at(index, 4)
+    sch = Schedule(func)
+    sch.reverse_compute_inline("C")
+    assert "T.where(" in sch.script()
+    check_numbers(func, sch.func)
+
+
 REFUSALS: dict[str, tuple[Program, Steps, str]] = {
     "no input": (p.chain, lambda s: s.reverse_compute_inline("one"), "E-SCHEDULE-INLINE-INPUT"),
     "reads": (p.chain, lambda s: s.reverse_compute_inline("three"), "E-SCHEDULE-INLINE-READS"),
@@ -61,7 +92,11 @@ REFUSALS: dict[str, tuple[Program, Steps, str]] = {
         lambda: overwritten(same_loop=False, reads="A[vi]"), lambda s: s.reverse_compute_inline("use"),
         "E-SCHEDULE-PRODUCER-LATE",
     ),
-    "index": (p.reshaped, lambda s: s.reverse_compute_inline("flat"), "E-SCHEDULE-INLINE-INDEX"),
+    "index": (lambda: read_at("B[v0 % 4]"), lambda s: s.reverse_compute_inline("C"), "E-SCHEDULE-INLINE-INDEX"),
+    "not all of its domain": (
+        lambda: read_at("B[v0]", where="T.where(i % 2 == 0)"), lambda s: s.reverse_compute_inline("C"),
+        "E-SCHEDULE-PARTIAL",
+    ),
 }  # fmt: skip
 
 

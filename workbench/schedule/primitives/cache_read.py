@@ -71,19 +71,25 @@ def chosen_readers(
     """The sites of consumer blocks, or of all blocks that read a buffer and do not write it."""
     if not given:
         written = {other.name for other in state.tree.writers(old)}
-        readers = [other for other in state.tree.readers(old) if other is site or other.name not in written]
-        found = [other for other in readers if any(region.buffer is old for region in other.block.reads)]
+        readers = [other for other in state.tree.readers(old) if other is not site and other.name not in written]
+        found = [site, *(other for other in readers if _reads(other, old))]
     else:
         found = list({id(state.block(item).block): state.block(item) for item in given}.values())
     for other in found:
         require(
-            any(region.buffer is old for region in other.block.reads),
+            _reads(other, old),
             "E-SCHEDULE-CACHE-CONSUMER",
             f"{other.name} does not read {old.name}",
-            found=f"it reads {', '.join(region.buffer.name for region in other.block.reads) or 'nothing'}",
+            found=f"it reads {', '.join(region.buffer.name for region in other.reads) or 'nothing'}",
             expected=f"consumers of {old.name}: {', '.join(item.name for item in state.tree.readers(old)) or 'none'}",
             fix="leave consumer_blocks out for all of them",
             nodes=(other.block,),
         )
         require_leaf(state, other, "cache what is read by")
     return found
+
+
+def _reads(site: BlockSite, buffer: t.Buffer) -> bool:
+    """Whether a block itself reads a buffer, and not only what decides whether it runs, or a sum its own result."""
+    declared = {id(region) for region in site.block.reads}
+    return any(region.buffer is buffer and id(region) in declared for region in site.reads)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from ...analysis.affine import Affine, Ranges
+from ...analysis.affine import variables_of
 from ...analysis.bindings import binding_facts
 from ...analysis.tree import BlockSite
 from ...arith import build
-from ...arith.nodes import Var
+from ...arith.nodes import PrimExpr, Var
+from ...arith.simplify import Simplifier
 from ...core import origin
 from ...core.equal import same
 from ...core.node import Node, post_order, rewrite, substitute
 from ...tir import nodes as t
+from ...tir.index_map import IndexMap
 from ..blocks import require_intermediate, require_regular, runs_wholly_after
 from ..errors import refuse, require
-from ..inlining import plain_variables, require_not_accessed, single_store, without_block
+from ..inlining import require_not_accessed, single_store, without_block
 from ..kinds import require_still_independent
 from ..legality import require_legal
 from ..references import BlockRV
@@ -28,7 +30,9 @@ def reverse_compute_inline(state: ScheduleState, block: BlockRV) -> Change[None]
     before:  B[i, j] = A[i, j] * 2          after:   C[i, j] = A[i, j] * 2 + 1
              C[i, j] = B[i, j] + 1
 
-    Raises `ScheduleError`: several producers or consumers, a producer that reduces, indices that are not plain.
+    Where the consumer reads its input at mixed-radix digits of its iterators (``C[v] = B[v // 8, v % 8]``), it writes
+    where these lead; where it reads a part of it only, the producer runs for that part.
+    Raises `ScheduleError`: several producers or consumers, a producer that reduces, an element read several times.
     """
     site = state.block(block)
     require_regular(state, site, "inline", later=False)
@@ -36,37 +40,16 @@ def reverse_compute_inline(state: ScheduleState, block: BlockRV) -> Change[None]
     load = _only_load(state, site, store)
     producer = _producer(state, site, load.buffer)
     made_store = single_store(producer, "inline into")
-    axes = plain_variables(site, load.indices, "inline")
-    for item in site.block.iter_vars:
-        axis = axes.get(id(item.var))
-        whole = axis is None or Affine.of(item.dom.extent, Ranges()).same_as(
-            Affine.of(load.buffer.shape[axis], Ranges())
-        )
-        require(
-            whole and Affine.of(item.dom.min, Ranges()).value == 0 and binding_facts(site).covers,
-            "E-SCHEDULE-PARTIAL",
-            f"cannot inline {site.name}: it does not run through all of {load.buffer.name}",
-            found="a domain smaller than the buffer",
-            expected="a consumer of every element",
-            fix="inline the producer instead: compute_inline",
-            nodes=(site.block,),
-        )
-    for axis, extent in enumerate(load.buffer.shape):
-        require(
-            axis in axes.values() or Affine.of(extent, Ranges()).value == 1,
-            "E-SCHEDULE-PARTIAL",
-            f"cannot inline {site.name}: it does not run through all of {load.buffer.name}",
-            found=f"one index along axis {axis}",
-            expected="a consumer of every element",
-            fix="inline the producer instead: compute_inline",
-            nodes=(site.block,),
-        )
-    values = {
-        item.var: build.cast(
-            item.var.dtype, made_store.indices[axes[id(item.var)]] if id(item.var) in axes else item.dom.min
-        )
-        for item in site.block.iter_vars
-    }
+    require(
+        binding_facts(site).covers,
+        "E-SCHEDULE-PARTIAL",
+        f"cannot inline {site.name}: it does not run through its domain",
+        found="loops that may leave a part of it out",
+        expected="a consumer that runs for all values of its iterators",
+        fix="inline the producer instead: compute_inline",
+        nodes=(site.block,),
+    )
+    values, condition = _reader_of(site, load, producer, made_store)
 
     def post(node: Node) -> Node | None:
         return made_store.value if isinstance(node, t.BufferLoad) and node.buffer is load.buffer else None
@@ -74,12 +57,48 @@ def reverse_compute_inline(state: ScheduleState, block: BlockRV) -> Change[None]
     placed = substitute(store, values)
     body = t.BufferStore(store.buffer, rewrite(placed.value, post), placed.indices)
     origin.derived(body, store, made_store)
-    changed = {producer.name: producer.realize.replace(block=producer.block.replace(body=body))}
-    func = without_block(state, site, changed, load.buffer)
+    bindings = {item.var: build.cast(item.var.dtype, value) for item, value in producer.bindings}
+    made = producer.realize.replace(
+        predicate=build.logical_and(producer.realize.predicate, substitute(condition, bindings)),
+        block=producer.block.replace(body=body),
+    )
+    func = without_block(state, site, {producer.name: made}, load.buffer)
     require_not_accessed(func, load.buffer)
     touched = [region.buffer for block in (site.block, producer.block) for region in (*block.reads, *block.writes)]
     require_still_independent(state, func, [buffer for buffer in touched if buffer is not load.buffer])
     return Change(func)
+
+
+def _reader_of(
+    site: BlockSite, load: t.BufferLoad, producer: BlockSite, store: t.BufferStore
+) -> tuple[dict[Var, PrimExpr], PrimExpr]:
+    """The iterators of the consumer that reads what the producer's iterators write, and whether there is one."""
+    own = {id(item.var) for item in site.block.iter_vars}
+    extents = [item.dom.extent for item in site.block.iter_vars]
+    readable = all(id(var) in own for index in load.indices for var in variables_of(index)) and not any(
+        _loads(index) for index in load.indices
+    )
+    begins = all(getattr(item.dom.min, "value", None) == 0 for item in site.block.iter_vars)
+    read = IndexMap(tuple(item.var for item in site.block.iter_vars), load.indices) if readable and begins else None
+    back = read.inverted(extents) if read is not None and read.is_injective(extents) else None
+    if read is None or back is None:
+        raise refuse(
+            "E-SCHEDULE-INLINE-INDEX",
+            f"cannot inline {site.name}: what reads an element of {load.buffer.name} is not told from its place",
+            found="an element that several iterations read, or indices that are no digits of the iterators",
+            expected="an access like B[vi, vj] or B[v // 8, v % 8], by iterators from 0 on",
+            fix="move it with reverse_compute_at instead",
+            nodes=(site.block,),
+        )
+    simplifier = Simplifier()
+    for item in producer.block.iter_vars:
+        simplifier.bind_range(item.var, item.dom.min, item.dom.extent)
+    at = [simplifier.simplify(value) for value in back.map_indices(store.indices)]
+    conditions = [build.all_of(value >= 0, value < extent) for value, extent in zip(at, extents, strict=True)]
+    found = zip(read.map_indices(at), store.indices, strict=True)
+    conditions += [build.equal(index, where) for index, where in found]
+    values = {item.var: build.cast(item.var.dtype, value) for item, value in zip(site.block.iter_vars, at, strict=True)}
+    return values, simplifier.simplify(build.all_of(*conditions))
 
 
 def _only_load(state: ScheduleState, site: BlockSite, store: t.BufferStore) -> t.BufferLoad:
@@ -107,15 +126,6 @@ def _only_load(state: ScheduleState, site: BlockSite, store: t.BufferStore) -> t
         found="loads that differ",
         expected="one element read for each element written",
         fix="inline the producer instead: compute_inline",
-        nodes=(site.block,),
-    )
-    require(
-        all(isinstance(index, Var) or Affine.of(index, Ranges()).value is not None for index in first.indices),
-        "E-SCHEDULE-INLINE-INDEX",
-        f"cannot inline {site.name}: its indices are not its iterators, each once",
-        found="an index that is an expression",
-        expected="an access like B[vi, vj]",
-        fix="move it with reverse_compute_at instead",
         nodes=(site.block,),
     )
     return first

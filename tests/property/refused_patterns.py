@@ -1,0 +1,170 @@
+"""Steps that were refused once and are legal: patterns of programs that others write, each drawn with random extents.
+
+    text, steps = PATTERNS["reverse_compute_inline at digits"](random.Random(3))
+    steps(Schedule(parse(text)))
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+from workbench.schedule import Schedule
+
+Drawn = tuple[str, Callable[[Schedule], object]]
+
+
+def _numbers(rng: random.Random, count: int, low: int = 2, high: int = 7) -> list[int]:
+    return [rng.randint(low, high) for _ in range(count)]
+
+
+def _main(params: str, *lines: str) -> str:
+    return "\n".join(["@T.prim_func", f"def main({params}):", *(f"    {line}" for line in lines)])
+
+
+def _map(name: str, extents: list[int], store: str, where: str = "") -> list[str]:
+    """A block over plain loops; `store` is of v0, v1, ..."""
+    loops = [f"{name.lower()}{number}" for number in range(len(extents))]
+    head = [f"for {', '.join(loops)} in T.grid({', '.join(map(str, extents))}):"] if len(loops) > 1 else [
+        f"for {loops[0]} in range({extents[0]}):"
+    ]  # fmt: skip
+    axes = [f"v{number} = T.axis.spatial({size}, {loops[number]})" for number, size in enumerate(extents)]
+    inside = [*axes, *([f"T.where({where})"] if where else []), store]
+    return [*head, f'    with T.block("{name}"):', *(f"        {line}" for line in inside)]
+
+
+def inline_at_digits(rng: random.Random) -> Drawn:
+    """A consumer that reads at mixed-radix digits of one iterator, or at one digit made of two."""
+    n, m = _numbers(rng, 2)
+    if rng.random() < 0.5:
+        made = _map("B", [n, m], "B[v0, v1] = A[v0, v1] * 2")
+        read = _map("C", [n * m], f"C[v0] = B[v0 // {m}, v0 % {m}] + 1")
+        shapes = (f"({n}, {m})", f"({n}, {m})", f"({n * m},)")
+    else:
+        made = _map("B", [n * m], "B[v0] = A[v0] * 2")
+        read = _map("C", [n, m], f"C[v0, v1] = B[v0 * {m} + v1] + 1")
+        shapes = (f"({n * m},)", f"({n * m},)", f"({n}, {m})")
+    a, b, c = shapes
+    text = _main(f'A: T.Buffer({a}, "int32"), C: T.Buffer({c}, "int32")',
+                 f'B = T.alloc_buffer({b}, "int32")', *made, *read)  # fmt: skip
+    return text, lambda sch: sch.reverse_compute_inline("C")
+
+
+def inline_of_a_part(rng: random.Random) -> Drawn:
+    """A consumer that reads a part of what is made: from some row on, of a row, at one column."""
+    n, m = _numbers(rng, 2, 3)
+    low = rng.randint(0, n - 2)
+    rows, columns = rng.randint(1, n - low), rng.randint(1, m - 1)
+    row = rng.choice((f"v0 + {low}", f"{n - 1} - v0"))
+    made = _map("B", [n, m], "B[v0, v1] = A[v0, v1] * 2")
+    if rng.random() < 0.3:
+        column = rng.randrange(m)
+        read, shape = _map("C", [rows], f"C[v0] = B[{row}, {column}] - 3"), f"({rows},)"
+    else:
+        turned = rng.random() < 0.5
+        place = "v1, v0" if turned else "v0, v1"
+        read = _map("C", [rows, columns], f"C[{place}] = B[{row}, v1] - 3")
+        shape = f"({columns}, {rows})" if turned else f"({rows}, {columns})"
+    text = _main(f'A: T.Buffer(({n}, {m}), "int32"), C: T.Buffer({shape}, "int32")',
+                 f'B = T.alloc_buffer(({n}, {m}), "int32")', *made, *read)  # fmt: skip
+    return text, lambda sch: sch.reverse_compute_inline("C")
+
+
+def inline_into_a_predicate(rng: random.Random) -> Drawn:
+    """What a predicate asks is computed there."""
+    n, m = _numbers(rng, 2)
+    made = _map("B", [n, m], f"B[v0, v1] = A[v0, v1] * {rng.choice((2, -1))}")
+    used = rng.choice(("A[v0, v1]", "B[v0, v1] + 1", "B[v0, 0]"))
+    base = _map("D", [n, m], "C[v0, v1] = 0")
+    read = _map("C", [n, m], f"C[v0, v1] = {used}", where=f"B[c0, {rng.choice(('c1', '0'))}] < {rng.randint(-2, 3)}")
+    text = _main(f'A: T.Buffer(({n}, {m}), "int32"), C: T.Buffer(({n}, {m}), "int32")',
+                 f'B = T.alloc_buffer(({n}, {m}), "int32")', *made, *base, *read)  # fmt: skip
+    return text, lambda sch: sch.compute_inline("B")
+
+
+def inline_of_what_nobody_reads(rng: random.Random) -> Drawn:
+    n, m = _numbers(rng, 2)
+    text = _main(f'A: T.Buffer(({n}, {m}), "int32"), C: T.Buffer(({n}, {m}), "int32")',
+                 f'B = T.alloc_buffer(({n}, {m}), "int32")',
+                 *_map("B", [n, m], "B[v0, v1] = A[v0, v1] * 2"), *_map("C", [n, m], "C[v0, v1] = A[v0, v1] + 1"),
+                 )  # fmt: skip
+    return text, lambda sch: sch.compute_inline("B")
+
+
+def _sum(rng: random.Random, declared: bool) -> tuple[str, list[int]]:
+    n, m, k = _numbers(rng, 3)
+    own = "C[vi, vj], " if declared else ""
+    lines = [
+        f'C = T.alloc_buffer(({n}, {m}), "int32")',
+        f"for i, j, k in T.grid({n}, {m}, {k}):",
+        '    with T.block("C"):',
+        '        vi, vj, vk = T.axis.remap("SSR", [i, j, k])',
+        f"        T.reads({own}A[vi, vk], B[vk, vj])",
+        "        T.writes(C[vi, vj])",
+        "        with T.init():",
+        "            C[vi, vj] = 0",
+        "        C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]",
+        *_map("D", [n, m], "D[v0, v1] = C[v0, v1] - 1"),
+    ]
+    params = f'A: T.Buffer(({n}, {k}), "int32"), B: T.Buffer(({k}, {m}), "int32"), D: T.Buffer(({n}, {m}), "int32")'
+    return _main(params, *lines), [n, m, k]
+
+
+def a_sum_that_declares_its_result(rng: random.Random) -> Drawn:
+    text, _ = _sum(rng, declared=True)
+    steps: list[Callable[[Schedule], object]] = [
+        lambda sch: sch.reindex("C", ("write", 0)),
+        lambda sch: sch.pad_einsum("C", [4, 4, 4]),
+        lambda sch: sch.transform_block_layout("C", lambda i, j, k: (j, i, k)),
+        lambda sch: sch.compute_at(sch.cache_write("C", 0, "local"), sch.get_loops("D")[0]),
+        lambda sch: sch.compute_at("C", sch.get_loops("D")[1]),
+    ]
+    return text, rng.choice(steps)
+
+
+def a_sum_bound_to_threads(rng: random.Random) -> Drawn:
+    """Threads of a group combine what they add; the loop may be split first, what reads the sum stand inside."""
+    text, (_, _, k) = _sum(rng, declared=rng.random() < 0.5)
+    factor = rng.choice([size for size in range(1, k + 1) if k % size == 0])
+    inside = rng.random() < 0.5
+
+    def steps(sch: Schedule) -> None:
+        if inside:
+            sch.reverse_compute_at("D", sch.get_loops("C")[1])
+        outer, inner = sch.split(sch.get_loops("C")[2], factors=[None, factor])
+        sch.bind(rng.choice((outer, inner)), "threadIdx.x")
+
+    return text, steps
+
+
+def a_loop_of_another_kind(rng: random.Random) -> Drawn:
+    """A loop made parallel, vectors, unrolled or a thread's, and then another of these; reordered where unrolled."""
+    text, _ = _sum(rng, declared=False)
+    kinds = [rng.choice(("parallel", "vectorize", "unroll", "threadIdx.x", "blockIdx.y")) for _ in range(3)]
+    which, turn = rng.randrange(2), rng.random() < 0.5
+
+    def steps(sch: Schedule) -> None:
+        loops = sch.get_loops("D")
+        if turn:
+            sch.unroll(loops[0])
+            sch.reorder(loops[1], loops[0])
+        chosen = loops[which]
+        for kind in ["unroll", *kinds] if turn and not which else kinds:
+            if kind == "vectorize" and sch.why_not("vectorize", chosen) is not None:
+                continue
+            if "." in kind:
+                sch.bind(chosen, kind)
+            else:
+                getattr(sch, kind)(chosen)
+        sch.fuse(chosen)
+
+    return text, steps
+
+
+PATTERNS: dict[str, Callable[[random.Random], Drawn]] = {
+    pattern.__name__: pattern
+    for pattern in (
+        inline_at_digits, inline_of_a_part, inline_into_a_predicate, inline_of_what_nobody_reads,
+        a_sum_that_declares_its_result, a_sum_bound_to_threads, a_loop_of_another_kind,
+    )
+}  # fmt: skip
