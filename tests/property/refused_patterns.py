@@ -50,6 +50,25 @@ def inline_at_digits(rng: random.Random) -> Drawn:
     return text, lambda sch: sch.reverse_compute_inline("C")
 
 
+def a_consumer_by_digits_moved(rng: random.Random) -> Drawn:
+    """A consumer by digits moves under a loop of its producer, which may be split."""
+    n, m = _numbers(rng, 2)
+    made = _map("B", [n, m], "B[v0, v1] = A[v0, v1] * 2")
+    read = _map("C", [n * m], f"C[v0] = B[v0 // {m}, v0 % {m}] + 1")
+    text = _main(f'A: T.Buffer(({n}, {m}), "int32"), C: T.Buffer(({n * m},), "int32")',
+                 f'B = T.alloc_buffer(({n}, {m}), "int32")', *made, *read)  # fmt: skip
+    form, factor = rng.choice(("rows", "elements", "split rows", "split columns")), rng.randint(2, 3)
+
+    def steps(sch: Schedule) -> None:
+        rows, columns = sch.get_loops("B")
+        loop = {"rows": rows, "elements": columns}.get(form)
+        if loop is None:
+            loop = sch.split(rows if form == "split rows" else columns, factors=[None, factor])[0]
+        sch.reverse_compute_at("C", loop)
+
+    return text, steps
+
+
 def inline_of_a_part(rng: random.Random) -> Drawn:
     """A consumer that reads a part of what is made: from some row on, of a row, at one column."""
     n, m = _numbers(rng, 2, 3)
@@ -164,7 +183,7 @@ def a_loop_of_another_kind(rng: random.Random) -> Drawn:
 PATTERNS: dict[str, Callable[[random.Random], Drawn]] = {
     pattern.__name__: pattern
     for pattern in (
-        inline_at_digits, inline_of_a_part, inline_into_a_predicate, inline_of_what_nobody_reads,
-        a_sum_that_declares_its_result, a_sum_bound_to_threads, a_loop_of_another_kind,
+        inline_at_digits, a_consumer_by_digits_moved, inline_of_a_part, inline_into_a_predicate,
+        inline_of_what_nobody_reads, a_sum_that_declares_its_result, a_sum_bound_to_threads, a_loop_of_another_kind,
     )
 }  # fmt: skip

@@ -28,6 +28,7 @@ from ..placing import (
     require_plain_loops,
     require_target,
 )
+from ..reading_digits import digit_windows
 from ..references import BlockRV, LoopRV
 from ..registry import primitive
 from ..state import Change, ScheduleState
@@ -147,8 +148,8 @@ def _windows(state: ScheduleState, site: BlockSite, target: LoopSite, producers:
             whole = _whole(producer, written)
             for region in site.reads:
                 if region.buffer is written.buffer:
-                    own: dict[int, Bound] = {}
-                    for axis in range(len(region.region)):
+                    own = digit_windows(site, region, box, whole, ranges)
+                    for axis in range(len(region.region) if not own else 0):
                         _constrain(state, site, region, axis, box[axis], whole[axis], ranges, own, target)
                     _join(state, found, own, site, region, target)
                     together.append(set(own))

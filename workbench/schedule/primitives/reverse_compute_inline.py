@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ...analysis.affine import variables_of
 from ...analysis.bindings import binding_facts
 from ...analysis.tree import BlockSite
 from ...arith import build
@@ -12,12 +11,12 @@ from ...core import origin
 from ...core.equal import same
 from ...core.node import Node, post_order, rewrite, substitute
 from ...tir import nodes as t
-from ...tir.index_map import IndexMap
 from ..blocks import require_intermediate, require_regular, runs_wholly_after
 from ..errors import refuse, require
 from ..inlining import require_not_accessed, single_store, without_block
 from ..kinds import require_still_independent
 from ..legality import require_legal
+from ..reading_digits import reading_map
 from ..references import BlockRV
 from ..registry import primitive
 from ..state import Change, ScheduleState
@@ -73,13 +72,8 @@ def _reader_of(
     site: BlockSite, load: t.BufferLoad, producer: BlockSite, store: t.BufferStore
 ) -> tuple[dict[Var, PrimExpr], PrimExpr]:
     """The iterators of the consumer that reads what the producer's iterators write, and whether there is one."""
-    own = {id(item.var) for item in site.block.iter_vars}
     extents = [item.dom.extent for item in site.block.iter_vars]
-    readable = all(id(var) in own for index in load.indices for var in variables_of(index)) and not any(
-        _loads(index) for index in load.indices
-    )
-    begins = all(getattr(item.dom.min, "value", None) == 0 for item in site.block.iter_vars)
-    read = IndexMap(tuple(item.var for item in site.block.iter_vars), load.indices) if readable and begins else None
+    read = reading_map(site, load.indices)
     back = read.inverted(extents) if read is not None and read.is_injective(extents) else None
     if read is None or back is None:
         raise refuse(
