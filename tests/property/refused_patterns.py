@@ -57,7 +57,8 @@ def a_consumer_by_digits_moved(rng: random.Random) -> Drawn:
     read = _map("C", [n * m], f"C[v0] = B[v0 // {m}, v0 % {m}] + 1")
     text = _main(f'A: T.Buffer(({n}, {m}), "int32"), C: T.Buffer(({n * m},), "int32")',
                  f'B = T.alloc_buffer(({n}, {m}), "int32")', *made, *read)  # fmt: skip
-    form, factor = rng.choice(("rows", "elements", "split rows", "split columns")), rng.randint(2, 3)
+    form = rng.choice(("rows", "elements", "split rows", "split columns"))
+    factor = rng.choice([size for size in range(1, m + 1) if m % size == 0 or form == "split rows"])
 
     def steps(sch: Schedule) -> None:
         rows, columns = sch.get_loops("B")
@@ -180,10 +181,73 @@ def a_loop_of_another_kind(rng: random.Random) -> Drawn:
     return text, steps
 
 
+def _nested(rng: random.Random, *inner: str) -> tuple[list[str], int, int]:
+    """A block O over tiles, of one or two iterators, around blocks whose lines speak of `at`, a tile's beginning."""
+    tiles, size = rng.randint(2, 4), rng.randint(2, 6)
+    lines = [f"for o in range({tiles}):", '    with T.block("O"):', f"        vo = T.axis.spatial({tiles}, o)"]
+    lines += [f"        {line.replace('SIZE', str(size)).replace('AT', f'vo * {size}')}" for line in inner]
+    return lines, tiles, size
+
+
+def _inner_map(name: str, store: str) -> list[str]:
+    return [f"for {name.lower()} in range(SIZE):", f'    with T.block("{name}"):',
+            f"        vi = T.axis.spatial(SIZE, {name.lower()})", f"        {store}"]  # fmt: skip
+
+
+def blocks_inside_a_block(rng: random.Random) -> Drawn:
+    """Copies, moves and inlining of blocks in the body of another one; what is made there may be read later, too."""
+    used = rng.choice(("B[AT + vi] + 1", "B[AT + vi] - A[AT + vi]", "B[AT] + B[AT + vi]"))
+    lines, tiles, size = _nested(
+        rng, *_inner_map("I", "B[AT + vi] = A[AT + vi] * 3"), *_inner_map("J", f"C[AT + vi] = {used}")
+    )
+    shared = rng.random() < 0.4
+    total = tiles * size
+    after = _map("D", [total], "D[v0] = B[v0]") if shared else []
+    vector = f'T.Buffer(({total},), "int32")'
+    params = f"A: {vector}, C: {vector}" + (f", D: {vector}" if shared else "")
+    text = _main(params, f'B = T.alloc_buffer(({total},), "int32")', *lines, *after)
+    steps: list[Callable[[Schedule], object]] = [
+        lambda sch: sch.cache_read("J", 0, "local"),
+        lambda sch: sch.compute_at(sch.cache_read("J", 0, "local"), sch.get_loops("J")[0]),
+        lambda sch: sch.cache_write("I", 0, "local"),
+        lambda sch: sch.cache_write("J", 0, "local"),
+        lambda sch: sch.compute_at("I", sch.get_loops("J")[0]),
+        lambda sch: sch.reverse_compute_at(sch.cache_write("J", 0, "local"), sch.get_loops("J")[0]),
+    ]
+    if "B[AT]" not in used:
+        steps.append(lambda sch: sch.reindex("J", ("read", 0)))
+        steps.append(lambda sch: sch.reverse_compute_at("J", sch.get_loops("I")[0]))
+    if not shared:
+        steps.append(lambda sch: sch.compute_inline("I"))
+    return text, rng.choice(steps)
+
+
+def a_sum_inside_a_block(rng: random.Random) -> Drawn:
+    count = rng.choice((4, 6))
+    lines, tiles, size = _nested(
+        rng, f"for i, k in T.grid(SIZE, {count}):", '    with T.block("I"):',
+        "        vi = T.axis.spatial(SIZE, i)", f"        vk = T.axis.reduce({count}, k)",
+        "        with T.init():", "            C[AT + vi] = 0",
+        "        C[AT + vi] = C[AT + vi] + A[AT + vi, vk]",
+    )  # fmt: skip
+    total = tiles * size
+    text = _main(f'A: T.Buffer(({total}, {count}), "int32"), C: T.Buffer(({total},), "int32")', *lines)
+    steps: list[Callable[[Schedule], object]] = [
+        lambda sch: sch.decompose_reduction("I", sch.get_loops("I")[rng.randrange(2)]),
+        lambda sch: sch.rfactor(sch.split(sch.get_loops("I")[1], factors=[None, 2])[rng.randrange(2)], 0),
+        lambda sch: sch.cache_read("I", 0, "local"),
+        lambda sch: sch.compute_at(sch.cache_read("I", 0, "local"), sch.get_loops("I")[rng.randrange(2)]),
+        lambda sch: sch.cache_write("I", 0, "local"),
+        lambda sch: sch.reverse_compute_at(sch.cache_write("I", 0, "local"), sch.get_loops("I")[0]),
+    ]
+    return text, rng.choice(steps)
+
+
 PATTERNS: dict[str, Callable[[random.Random], Drawn]] = {
     pattern.__name__: pattern
     for pattern in (
         inline_at_digits, a_consumer_by_digits_moved, inline_of_a_part, inline_into_a_predicate,
         inline_of_what_nobody_reads, a_sum_that_declares_its_result, a_sum_bound_to_threads, a_loop_of_another_kind,
+        blocks_inside_a_block, a_sum_inside_a_block,
     )
 }  # fmt: skip

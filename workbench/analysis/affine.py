@@ -14,7 +14,7 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from math import gcd
 from typing import Any, NamedTuple
 
@@ -220,6 +220,12 @@ class Affine:
         """self % divisor, for a positive constant, as self - divisor * (self // divisor)."""
         rest = Affine({t: f for t, f in self.terms.items() if f % divisor}, self.offset % divisor)
         return rest.minus(rest.floordiv(divisor, ranges).times(divisor))
+
+    def moving(self, own: Container[int]) -> tuple[Affine, Affine]:
+        """The form in two summands: what moves with the variables `own` (by identity), and what stands still."""
+        moves = {atom: factor for atom, factor in self.terms.items() if any(var in own for var in atom.variables)}
+        still = {atom: factor for atom, factor in self.terms.items() if atom not in moves}
+        return Affine(moves, 0), Affine(still, self.offset)
 
     def substituted(self, values: Mapping[int, Affine], ranges: Ranges) -> Affine:
         """Variables (by identity) replaced by forms, also inside divisions.  Opaque atoms keep theirs."""

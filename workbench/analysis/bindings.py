@@ -312,8 +312,9 @@ def only_atom(form: Affine | None) -> Atom | None:
 # --- kinds of blocks ----------------------------------------------------------------------------------------------
 
 
-def writes_once(block: t.Block) -> bool:
-    """True if two instances of a block with different spatial iterators never write one element."""
+def writes_once(block: t.Block, held: frozenset[int] = frozenset()) -> bool:
+    """True if two instances of a block with different spatial iterators never write one element, while the variables
+    `held` (by identity) stand still."""
     spatial = [iter_var for iter_var in block.iter_vars if iter_var.kind is t.IterKind.SPATIAL]
     ranges = iter_ranges(block)
     as_loops = [
@@ -324,8 +325,9 @@ def writes_once(block: t.Block) -> bool:
         for axis in region.region:
             if Affine.of(axis.extent, ranges).value != 1:
                 return False
-            form = Affine.of(axis.min, ranges)
-            if not form.variables <= {id(item.var) for item in spatial}:
+            own = {id(item.var) for item in spatial}
+            form, still = Affine.of(axis.min, ranges).moving(own)
+            if not (form.variables <= own and still.variables <= held):
                 return False
             radix.span(form)
         if not radix.ok or not all(source.is_made_up() for source in radix.sources.values()):

@@ -84,9 +84,14 @@ class BlockSite:
         return (*declared, *deciding)
 
     @cached_property
+    def held(self) -> frozenset[int]:
+        """The iterators of the block around this one (by identity), which stand still here."""
+        return frozenset(id(item.var) for item in self.scope.iter_vars) if self.scope is not None else frozenset()
+
+    @cached_property
     def ranges(self) -> Ranges:
-        """The ranges of the loops around the block (to be read only)."""
-        return loop_ranges(self.loops)
+        """The ranges of the loops around the block, and of the iterators of the block around them (to be read only)."""
+        return loop_ranges(self.loops, iter_ranges(self.scope) if self.held and self.scope is not None else None)
 
     @property
     def bindings(self) -> tuple[tuple[t.IterVar, PrimExpr], ...]:
@@ -112,6 +117,8 @@ class Tree:
     """By the identity of the loop's variable."""
     facts: dict[Any, Any] = field(default_factory=dict[Any, Any], repr=False)
     """What analyses have found out about the function, by keys of theirs."""
+    taken: set[str] = field(default_factory=set[str], repr=False)
+    """Names in use around the function, where it is a part of another."""
 
     @classmethod
     def of(cls, func: t.PrimFunc) -> Tree:
@@ -215,8 +222,8 @@ class Tree:
         return frozenset(found)
 
     def names(self) -> set[str]:
-        """Names in use: of blocks, loop variables, block iterators and buffers."""
-        found = set(self.blocks)
+        """Names in use: of blocks, loop variables, block iterators and buffers; and those `taken` besides."""
+        found = set(self.blocks) | self.taken
         nests: list[t.For] = []
         seen: set[int] = set()
         stack: list[Node] = [self.func]

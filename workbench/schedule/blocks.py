@@ -135,7 +135,7 @@ def _irregularities(state: ScheduleState, site: BlockSite, later: bool) -> Itera
         yield "its reduction does not begin where its initialisation runs"
     if block.init is not None and not adds_once(site):
         yield "it may add a value several times"
-    if not writes_once(block):
+    if not writes_once(block, site.held):
         yield "its writes are not single elements, one for each point of its spatial iterators"
     yield from _shared(state, site)
     yield from _read_too_early(state, site, later)
@@ -197,7 +197,9 @@ def _single_valued(state: ScheduleState, site: BlockSite) -> bool:
         writers = state.tree.writers(region.buffer)
         if len(writers) > 1 and not is_decomposed(writers) and not write_apart(writers, region.buffer):
             return False
-        if any(not writes_once(over_time(writer.block)) or _is_unfinished(writer, site) for writer in writers):
+        if not all(writes_once(over_time(writer.block), writer.held) for writer in writers):
+            return False
+        if any(_is_unfinished(writer, site) for writer in writers):
             return False
     return True
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..analysis.affine import Affine, Ranges, variables_of
 from ..analysis.bindings import writes_box
 from ..analysis.coverage import fills_domain
-from ..analysis.regions import hull
+from ..analysis.regions import hull, union
 from ..analysis.tree import BlockSite, Tree, iter_ranges
 from ..arith import build
 from ..arith.nodes import PrimExpr, Var
@@ -103,13 +103,41 @@ def available_box(state: ScheduleState, old: t.Buffer, consumers: Sequence[Block
             fix="cache before splitting or moving the producer",
             nodes=(writer.block,),
         )
+    if parameter and state.inside is not None:
+        return _needed(old, consumers)
     return [(build.const(0), extent) for extent in old.shape] if parameter else _written(state, old)
+
+
+def _needed(old: t.Buffer, consumers: Sequence[BlockSite]) -> Box:
+    """What blocks read of a buffer that is there for them: not all of it need be."""
+    found: Box = []
+    ranges = consumers[0].ranges
+    boxes = [
+        hull(region, site, frozenset(id(loop.var) for loop in site.loops), site.ranges)
+        for site in consumers for region in site.reads if region.buffer is old
+    ]  # fmt: skip
+    for bounds in zip(*boxes, strict=True):
+        known = [bound for bound in bounds if bound is not None]
+        bound = union(known, ranges) if len(known) == len(bounds) else None
+        extent = bound.extent(ranges) if bound is not None else None
+        require(
+            extent is not None,
+            "E-SCHEDULE-REGION",
+            f"what is read of {old.name} has no constant size",
+            found="an index that is looked up, or regions that cannot be compared",
+            expected="a box of constant extents",
+            fix="cache the buffer outside, for the block around",
+            nodes=tuple(site.block for site in consumers),
+        )
+        assert bound is not None and extent is not None
+        found.append((bound.low.expr(), build.const(extent)))
+    return found
 
 
 def _written(state: ScheduleState, buffer: t.Buffer) -> Box:
     """The box that a buffer's writers fill, the same for all of them."""
     boxes = [
-        written_box(writer.block, region)
+        written_box(writer, region)
         for writer in state.tree.writers(buffer)
         for region in writer.block.writes
         if region.buffer is buffer
@@ -165,7 +193,7 @@ def require_covering(state: ScheduleState, site: BlockSite) -> None:
 
 def filled_box(state: ScheduleState, site: BlockSite, region: t.BufferRegion) -> Box:
     """The box that a block has filled when its loops are over: all of its domain, or what they run through of it."""
-    declared = written_box(site.block, region)
+    declared = written_box(site, region)
     if not fills_domain(site):
         box = _box_of_loops(site, region, declared)
         if box is not None:
@@ -214,24 +242,26 @@ def copy_block(
     return nest(loops, t.BlockRealize(tuple(values), build.const(True), block)), name
 
 
-def written_box(block: t.Block, region: t.BufferRegion) -> Box:
+def written_box(site: BlockSite, region: t.BufferRegion) -> Box:
     """What a block writes along each axis."""
+    block = site.block
     if not _is_plain_inside(block, region.buffer):
         raise _no_box(block)
     found: Box = []
     domains = {id(item.var): item for item in block.iter_vars}
     used: set[int] = set()
     for axis in region.region:
-        form = Affine.of(axis.min, iter_ranges(block))
+        form, still = Affine.of(axis.min, iter_ranges(block)).moving(domains)
         var = form.is_variable()
-        if any(id(part) in domains for part in variables_of(axis.extent)):
+        if any(id(part) in domains for part in variables_of(axis.extent)) or not still.variables <= site.held:
             raise _no_box(block)
         if form.value is not None:
-            found.append((build.const(form.value), axis.extent))
-        elif var is not None and id(var) in domains and id(var) not in used:
+            found.append((still.expr(), axis.extent))
+        elif var is not None and not (still.offset or id(var) in used):
             used.add(id(var))
             domain = domains[id(var)].dom
-            found.append((domain.min, build.add(domain.extent, build.subtract(axis.extent, 1))))
+            begin = build.add(still.expr(), domain.min) if still.terms else domain.min
+            found.append((begin, build.add(domain.extent, build.subtract(axis.extent, 1))))
         else:
             raise _no_box(block)
     return found

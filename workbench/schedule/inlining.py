@@ -7,7 +7,7 @@ from functools import partial
 from typing import NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
-from ..analysis.affine import Affine
+from ..analysis.affine import Affine, Ranges
 from ..analysis.tree import BlockSite, iter_ranges, loads_beside
 from ..arith import build
 from ..arith.nodes import PrimExpr, Var
@@ -37,14 +37,21 @@ def single_store(site: BlockSite, verb: str) -> t.BufferStore:
     return body
 
 
-def plain_variables(site: BlockSite, indices: tuple[PrimExpr, ...], verb: str) -> dict[int, int]:
-    """Which axis each iterator indexes: every index is an iterator or a number, every iterator is there once."""
-    found: dict[int, int] = {}
+def plain_variables(site: BlockSite, indices: tuple[PrimExpr, ...], verb: str) -> dict[int, tuple[int, PrimExpr]]:
+    """The axis that each iterator indexes, and what is added to it there.
+
+    Every index is an iterator, a number, or their sum with what stands still around the block; every iterator is there
+    once.
+    """
+    found: dict[int, tuple[int, PrimExpr]] = {}
+    own = {id(item.var) for item in site.block.iter_vars}
     for axis, index in enumerate(indices):
-        if isinstance(index, Var) and id(index) not in found:
-            found[id(index)] = axis
-        elif Affine.of(index, iter_ranges(site.block)).value is None:
+        form, still = Affine.of(index, iter_ranges(site.block)).moving(own)
+        var = form.is_variable()
+        if not still.variables <= site.held or (form.terms and (var is None or id(var) in found)):
             raise _not_plain(site, verb)
+        if var is not None:
+            found[id(var)] = axis, still.expr()
     for item in site.block.iter_vars:
         if id(item.var) not in found and Affine.of(item.dom.extent, iter_ranges(site.block)).value != 1:
             raise _not_plain(site, verb)
@@ -63,7 +70,11 @@ def _not_plain(site: BlockSite, verb: str) -> Exception:
 
 
 def with_loads_replaced(
-    realize: t.BlockRealize, buffer: t.Buffer, value: PrimExpr, variables: Mapping[int, int], site: BlockSite
+    realize: t.BlockRealize,
+    buffer: t.Buffer,
+    value: PrimExpr,
+    variables: Mapping[int, tuple[int, PrimExpr]],
+    site: BlockSite,
 ) -> t.BlockRealize:
     """Loads of `buffer` in a block and its predicate replaced by `value` with the iterators at the loads' indices; the
     block's reads and writes are declared as before."""
@@ -74,7 +85,7 @@ def with_loads_replaced(
 
 
 def _loads_replaced(
-    root: S, buffer: t.Buffer, value: PrimExpr, variables: Mapping[int, int], site: BlockSite
+    root: S, buffer: t.Buffer, value: PrimExpr, variables: Mapping[int, tuple[int, PrimExpr]], site: BlockSite
 ) -> S:
     by_identity = {id(item.var): item.var for item in site.block.iter_vars}
     fixed = {item.var: item.dom.min for item in site.block.iter_vars if id(item.var) not in variables}
@@ -93,8 +104,8 @@ def _loads_replaced(
             nodes=(site.block,),
         )
         at = {
-            by_identity[variable]: build.cast(by_identity[variable].dtype, node.indices[axis])
-            for variable, axis in variables.items()
+            by_identity[variable]: build.cast(by_identity[variable].dtype, _less(node.indices[axis], added))
+            for variable, (axis, added) in variables.items()
         }
         put.append((node, substitute(value, {**fixed, **at})))
         return put[-1][1]
@@ -108,6 +119,12 @@ def _loads_replaced(
             if isinstance(node, t.BufferStore) and id(node) not in before:
                 origin.joined(node, site.block.body)
     return made
+
+
+def _less(index: PrimExpr, added: PrimExpr) -> PrimExpr:
+    """An index without what was added to it, where that can be seen in short."""
+    made = Affine.of(build.subtract(index, added), Ranges())
+    return index if Affine.of(added, Ranges()).value == 0 else made.expr()
 
 
 def without_block(
@@ -243,7 +260,7 @@ def _buffers_in(root: t.Stmt | t.BufferRegion) -> frozenset[int]:
     return known
 
 
-def _is_accessed(root: Node, buffer: t.Buffer) -> bool:
+def is_accessed(root: Node, buffer: t.Buffer) -> bool:
     """Whether anything under `root` loads or stores elements of a buffer."""
     seen: set[int] = set()
     stack: list[Node] = [root]
@@ -270,7 +287,7 @@ def _is_accessed(root: Node, buffer: t.Buffer) -> bool:
 def require_not_accessed(func: t.PrimFunc, buffer: t.Buffer) -> None:
     """Refuse a function whose buffer is gone and still read: in bounds, conditions or bindings."""
     require(
-        not _is_accessed(func, buffer),
+        not is_accessed(func, buffer),
         "E-SCHEDULE-INLINE-OUTSIDE",
         f"{buffer.name} is read outside blocks",
         found="a loop bound, a condition or a binding that loads it",

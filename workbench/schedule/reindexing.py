@@ -54,7 +54,7 @@ def only_access(site: BlockSite, buffer: t.Buffer, verb: str) -> tuple[PrimExpr,
         fix="cache the buffer instead: cache_read, cache_write",
         nodes=(site.block,),
     )
-    own = {id(item.var) for item in site.block.iter_vars}
+    own = {id(item.var) for item in site.block.iter_vars} | site.held
     for index in found[0]:
         require(
             all(id(var) in own for var in variables_of(index)) and not _loads(index),

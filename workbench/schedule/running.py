@@ -17,6 +17,7 @@ from ..core import origin
 from .aliasing import require_order_kept
 from .arguments import UNSAFE, ResultName, checked, recorded, with_numbers
 from .errors import Attempt, ScheduleError, refuse, require
+from .inner_scopes import run_inside
 from .references import BlockRV, ExprRV, LoopRV, Reference, make_reference
 from .registry import DECISION, PRIMITIVES, Primitive, accepted
 from .state import Change, ScheduleState
@@ -61,7 +62,7 @@ def run(state: ScheduleState, entry: Primitive, given: dict[str, Any]) -> tuple[
             kept.append((UNSAFE, True))
         else:
             require_order_kept(state, entry)
-            change = entry.function(state, *positional, **named)
+            change = _done(entry, state, positional, named)
         made, names = state.advanced(entry.name, kept, change, entry.version)
     except ScheduleError as error:
         raise error.refused(Attempt(state, entry.name, arguments, error.nodes, base), _place) from None
@@ -113,6 +114,17 @@ def _checked(state: ScheduleState, entry: Primitive, given: dict[str, Any]) -> t
                 error.primitive = entry.name
                 raise
     return holder[0], arguments
+
+
+def _done(entry: Primitive, state: ScheduleState, positional: list[Any], named: dict[str, Any]) -> Change[Any]:
+    """What a primitive does: of blocks inside of another one, within that."""
+    try:
+        return entry.function(state, *positional, **named)
+    except ScheduleError as error:
+        if error.code != "E-SCHEDULE-LEAF":
+            raise
+        given = [*positional, *named.values()]
+        return run_inside(state, given, lambda inner: entry.function(inner, *positional, **named), error)
 
 
 def _unsafely(entry: Primitive, state: ScheduleState, positional: list[Any], named: dict[str, Any]) -> Change[Any]:

@@ -72,6 +72,8 @@ class ScheduleState:
     waived: list[str] | None = None
     """Where a primitive runs with ``unsafe=True``: the legality refusals that it went over (`legality.forbid`)."""
 
+    inside: BlockSite | None = None
+    """Where a primitive works in the body of a block around others (`inner_scopes`): that block, as it stands."""
     doubts: list[IllegalError] | None = None
     """Where a primitive has an exact tier: the legality refusals of the quick one (`exact.doubting`)."""
 

@@ -232,7 +232,7 @@ def with_regions(block: t.Block) -> t.Block:
     parts = {
         name: replaced_in(part, changes) for name in ("init", "body") if (part := getattr(block, name)) is not None
     }
-    return _around(block.replace(**parts))
+    return declared_around(block.replace(**parts))
 
 
 def _realizes_in(block: t.Block) -> list[tuple[t.BlockRealize, tuple[t.For, ...]]]:
@@ -249,7 +249,7 @@ def _realizes_in(block: t.Block) -> list[tuple[t.BlockRealize, tuple[t.For, ...]
     return found
 
 
-def _around(block: t.Block) -> t.Block:
+def declared_around(block: t.Block) -> t.Block:
     """A block around others with what they declare, over the loops between.
 
     What a block with an init reads of its own result counts as written only.

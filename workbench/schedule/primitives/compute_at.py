@@ -142,6 +142,7 @@ def _require_finished(state: ScheduleState, site: BlockSite, target: LoopSite, a
 def _windows(site: BlockSite, target: LoopSite, consumers: list[BlockSite]) -> dict[int, Window]:
     """For each iterator that indexes an axis plainly: the values needed in one iteration of the target."""
     ranges = ranges_at(target)
+    own = {id(item.var) for item in site.block.iter_vars}
     needed: dict[int, list[Bound | None]] = {}
     for written in site.block.writes:
         boxes = [
@@ -152,9 +153,8 @@ def _windows(site: BlockSite, target: LoopSite, consumers: list[BlockSite]) -> d
             for box in [hull(region, consumer, _inside(consumer, target), consumer.ranges)]
         ]
         for axis, where in enumerate(written.region):
-            form = Affine.of(where.min, iter_ranges(site.block))
-            shift = Affine.constant(form.offset)
-            var = form.minus(shift).is_variable()
+            form, shift = Affine.of(where.min, iter_ranges(site.block)).moving(own)
+            var = form.is_variable()
             for box in boxes if var is not None else []:
                 bound = box[axis]
                 needed.setdefault(id(var), []).append(

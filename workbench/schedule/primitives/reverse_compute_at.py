@@ -171,9 +171,8 @@ def _constrain(
     if made is not None and _is_whole(made, region.buffer.shape[axis], ranges):
         return
     where = region.region[axis]
-    form = Affine.of(where.min, iter_ranges(site.block))
-    shift = Affine.constant(form.offset)
-    var = form.minus(shift).is_variable()
+    form, shift = Affine.of(where.min, iter_ranges(site.block)).moving({id(item.var) for item in site.block.iter_vars})
+    var = form.is_variable()
     single = Affine.of(where.extent, ranges).value == 1
     if made is None or var is None or not single or not _is_spatial(site, var):
         why = f"axis {axis} is read at a place that one iteration cannot be told from"

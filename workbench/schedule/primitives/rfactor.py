@@ -139,7 +139,7 @@ def _reduction(site: BlockSite, target: t.For) -> Reduction:
         nodes=(site.block,),
     )
     found = reduction_of(site.block)
-    if found is None or not writes_once(site.block):
+    if found is None or not writes_once(site.block, site.held):
         raise refuse(
             "E-SCHEDULE-NOT-REDUCTION",
             f"cannot factor {site.name}: its body is not recognised as a reduction",
