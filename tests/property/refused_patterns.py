@@ -222,6 +222,51 @@ def blocks_inside_a_block(rng: random.Random) -> Drawn:
     return text, rng.choice(steps)
 
 
+def copies_in_a_shared_loop(rng: random.Random) -> Drawn:
+    """What is made and read in iterations of one loop is copied within them; others read it later, or nobody."""
+    tiles, size = _numbers(rng, 2)
+    used = rng.choice(("B[o * SIZE + c] + 1", "B[o * SIZE + c] - A[o * SIZE + c]"))
+    total, shared = tiles * size, rng.random() < 0.5
+
+    def block(name: str, loop: str, store: str) -> list[str]:
+        return [f"    for {loop} in range({size}):", f'        with T.block("{name}"):',
+                f"            v = T.axis.spatial({total}, o * {size} + {loop})", f"            {store}"]  # fmt: skip
+
+    value = used.replace("o * SIZE + c", "v")
+    lines = [f"for o in range({tiles}):", *block("I", "b", "B[v] = A[v] * 3"), *block("J", "c", f"C[v] = {value}")]
+    after = _map("D", [total], "D[v0] = B[v0]") if shared else []
+    vector = f'T.Buffer(({total},), "int32")'
+    params = f"A: {vector}, C: {vector}" + (f", D: {vector}" if shared else "")
+    text = _main(params, f'B = T.alloc_buffer(({total},), "int32")', *lines, *after)
+    steps: list[Callable[[Schedule], object]] = [
+        lambda sch: sch.cache_read("J", 0, "local", consumer_blocks=["J"]),
+        lambda sch: sch.cache_write("I", 0, "local"),
+        lambda sch: [sch.cache_write("I", 0, "local"), sch.cache_read("J", 0, "shared", consumer_blocks=["J"])],
+        lambda sch: sch.compute_at(sch.cache_read("J", 0, "local", consumer_blocks=["J"]), sch.get_loops("J")[1]),
+        lambda sch: sch.reverse_compute_at(sch.cache_write("I", 0, "local"), sch.get_loops("I")[1]),
+    ]
+    return text, rng.choice(steps)
+
+
+def a_window_rolled_along_an_outer_loop(rng: random.Random) -> Drawn:
+    """Rows overlap from iteration to iteration, columns are tiled inside."""
+    step, more, columns, high, wide = *_numbers(rng, 2, 1, 3), rng.randint(1, 3), rng.randint(2, 4), rng.randint(1, 3)
+    rows, width = high * step, wide * columns
+    text = _main(
+        f'A: T.Buffer(({rows + more}, {width}), "int32"), C: T.Buffer(({rows}, {width}), "int32")',
+        f'B = T.alloc_buffer(({rows + more}, {width}), "int32")',
+        f"for y, x in T.grid({high}, {wide}):",
+        f"    for a, b in T.grid({step + more}, {columns}):", '        with T.block("B"):',
+        f"            vi = T.axis.spatial({rows + more}, y * {step} + a)",
+        f"            vj = T.axis.spatial({width}, x * {columns} + b)", "            B[vi, vj] = A[vi, vj] * 2",
+        f"    for a, b in T.grid({step}, {columns}):", '        with T.block("C"):',
+        f"            vi = T.axis.spatial({rows}, y * {step} + a)",
+        f"            vj = T.axis.spatial({width}, x * {columns} + b)",
+        f"            C[vi, vj] = B[vi, vj] - B[vi + {more}, vj]",
+    )  # fmt: skip
+    return text, lambda sch: sch.rolling_buffer("B", 0)
+
+
 def a_sum_inside_a_block(rng: random.Random) -> Drawn:
     count = rng.choice((4, 6))
     lines, tiles, size = _nested(
@@ -249,5 +294,6 @@ PATTERNS: dict[str, Callable[[random.Random], Drawn]] = {
         inline_at_digits, a_consumer_by_digits_moved, inline_of_a_part, inline_into_a_predicate,
         inline_of_what_nobody_reads, a_sum_that_declares_its_result, a_sum_bound_to_threads, a_loop_of_another_kind,
         blocks_inside_a_block, a_sum_inside_a_block,
+        copies_in_a_shared_loop, a_window_rolled_along_an_outer_loop,
     )
 }  # fmt: skip

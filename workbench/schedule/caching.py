@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..analysis.affine import Affine, Ranges, variables_of
 from ..analysis.bindings import writes_box
 from ..analysis.coverage import fills_domain
-from ..analysis.regions import hull, union
+from ..analysis.regions import Bound, hull, union
 from ..analysis.tree import BlockSite, Tree, iter_ranges
 from ..arith import build
 from ..arith.nodes import PrimExpr, Var
@@ -103,35 +103,45 @@ def available_box(state: ScheduleState, old: t.Buffer, consumers: Sequence[Block
             fix="cache before splitting or moving the producer",
             nodes=(writer.block,),
         )
-    if parameter and state.inside is not None:
-        return _needed(old, consumers)
+    if parameter and state.full is not None:
+        return _needed(state, old, consumers)
     return [(build.const(0), extent) for extent in old.shape] if parameter else _written(state, old)
 
 
-def _needed(old: t.Buffer, consumers: Sequence[BlockSite]) -> Box:
-    """What blocks read of a buffer that is there for them: not all of it need be."""
-    found: Box = []
-    ranges = consumers[0].ranges
+def _needed(state: ScheduleState, old: t.Buffer, consumers: Sequence[BlockSite]) -> Box:
+    """What blocks read of a buffer, of which only that need be there."""
+    reads = [(site, region) for site in consumers for region in site.reads if region.buffer is old]
     boxes = [
-        hull(region, site, frozenset(id(loop.var) for loop in site.loops), site.ranges)
-        for site in consumers for region in site.reads if region.buffer is old
+        hull(region, site, frozenset(id(loop.var) for loop in site.loops), site.ranges) for site, region in reads
     ]  # fmt: skip
-    for bounds in zip(*boxes, strict=True):
-        known = [bound for bound in bounds if bound is not None]
-        bound = union(known, ranges) if len(known) == len(bounds) else None
-        extent = bound.extent(ranges) if bound is not None else None
-        require(
-            extent is not None,
-            "E-SCHEDULE-REGION",
-            f"what is read of {old.name} has no constant size",
-            found="an index that is looked up, or regions that cannot be compared",
-            expected="a box of constant extents",
-            fix="cache the buffer outside, for the block around",
-            nodes=tuple(site.block for site in consumers),
-        )
-        assert bound is not None and extent is not None
-        found.append((bound.low.expr(), build.const(extent)))
-    return found
+    bounds = [
+        union([bound for bound in axis if bound is not None], consumers[0].ranges) if None not in axis else None
+        for axis in zip(*boxes, strict=True)
+    ]  # fmt: skip
+    known = [bound for bound in bounds if bound is not None]
+    sizes = [bound.high.minus(bound.low).shifted(1).value for bound in known]
+    whole = id(old) in (state.full or ()) or any(
+        _are_same(box, bounds) and writes_box(site, region, site.loops)
+        for box, (site, region) in zip(boxes, reads, strict=True)
+    )
+    require(
+        len(known) == len(bounds) and None not in sizes and whole,
+        "E-SCHEDULE-REGION",
+        f"what is read of {old.name} in there is not known to be a box of constant size",
+        found="an index that is looked up, a stride, or regions that cannot be compared",
+        expected="a box of constant extents, all of which is read",
+        fix="cache the buffer outside, for the block around",
+        nodes=tuple(site.block for site in consumers),
+    )
+    pairs = zip(known, sizes, strict=True)
+    return [(bound.low.expr(), build.const(size)) for bound, size in pairs if size is not None]
+
+
+def _are_same(one: Sequence[Bound | None], other: Sequence[Bound | None]) -> bool:
+    return all(
+        a is not None and b is not None and a.low.same_as(b.low) and a.high.same_as(b.high)
+        for a, b in zip(one, other, strict=True)
+    )
 
 
 def _written(state: ScheduleState, buffer: t.Buffer) -> Box:
@@ -203,17 +213,25 @@ def filled_box(state: ScheduleState, site: BlockSite, region: t.BufferRegion) ->
 
 
 def _box_of_loops(site: BlockSite, region: t.BufferRegion, declared: Box) -> Box | None:
-    """What the loops run through of the declared box, where they leave nothing out and its ends are numbers."""
+    """What the loops run through of the declared box, where they leave nothing out and it has a constant size."""
     if not writes_box(site, region, site.loops):
         return None
     found: Box = []
     bounds = hull(region, site, frozenset(id(loop.var) for loop in site.loops), site.ranges)
     for bound, (least, count) in zip(bounds, declared, strict=True):
         begin, length = Affine.of(least, Ranges()).value, Affine.of(count, Ranges()).value
-        if bound is None or bound.low.value is None or bound.high.value is None or begin is None or length is None:
+        if bound is None or begin is None or length is None:
             return None
-        low, high = max(bound.low.value, begin), min(bound.high.value, begin + length - 1)
-        found.append((build.const(low), build.const(high - low + 1)))
+        low, high = bound.low.value, bound.high.value
+        if low is not None and high is not None:
+            low, high = max(low, begin), min(high, begin + length - 1)
+            found.append((build.const(low), build.const(high - low + 1)))
+            continue
+        extent = bound.high.minus(bound.low).shifted(1).value
+        gaps = bound.low.shifted(-begin), bound.high.times(-1).shifted(begin + length - 1)
+        if extent is None or not all(gap.never_negative(site.ranges) for gap in gaps):
+            return None
+        found.append((bound.low.expr(), build.const(extent)))
     return found
 
 

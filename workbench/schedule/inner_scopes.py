@@ -1,4 +1,4 @@
-"""Primitives inside a block that stands around others: its body is scheduled as a function of its own.
+"""Primitives inside a block or a loop: its body is scheduled as a function of its own.
 
     for io in range(4):
         with T.block("O"): vo = T.axis.spatial(4, io)
@@ -7,7 +7,8 @@
 
 Within O, vo stands still: it is an iterator of the root block, and what O shares with the rest of the function is a
 parameter.  What O alone uses, and makes before it reads it, is its own.  What a step changes becomes O's new body; what
-O declares follows.
+O declares follows.  So it is with the body of a loop, whose variable stands still: a copy of what is written in there
+goes between its writer and its readers.
 
 Invariant: an instance of O does what it did, so that nothing outside of it needs to be looked at; only loops around it
 whose iterations run at once are asked again, since O may read more than before.
@@ -15,7 +16,7 @@ whose iterations run at once are asked again, since O may read more than before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -34,40 +35,103 @@ from .references import BlockRV, LoopRV
 from .state import Change, ScheduleState
 from .surgery import declared_around, replaced
 
+IN_THE_BLOCK_AROUND = frozenset({"E-SCHEDULE-LEAF"})
+"""Refusals of primitives that work on the blocks under the root."""
+IN_A_LOOP_AROUND = frozenset({"E-SCHEDULE-CACHE-WRITTEN", "E-SCHEDULE-CACHE-SHARED"})
+"""Refusals of copies that would stand outside of loops in which they are written."""
+Act = Callable[[ScheduleState], Change[Any]]
 
-def run_inside(
-    state: ScheduleState, arguments: Iterable[Any], act: Callable[[ScheduleState], Change[Any]], refusal: ScheduleError
-) -> Change[Any]:
-    """What a primitive does that is refused with `refusal` because it works on the blocks under the root, done in the
-    block around all references.  Raises `refusal` if there is none, or where statements beside its blocks touch
-    buffers."""
-    outer = _scope_of(state, arguments)
-    if outer is None:
-        raise refusal
+
+def run_inside(state: ScheduleState, arguments: Iterable[Any], act: Act, refusal: ScheduleError) -> Change[Any]:
+    """What a primitive does that was refused with `refusal`, done in the block around all references, or in a loop
+    around the block.  Raises `refusal` if there is none in which it is legal."""
+    given = _references(arguments)
+    if refusal.code in IN_THE_BLOCK_AROUND:
+        outer = _scope_of(state, given)
+        if outer is not None:
+            return _in_block(state, outer, act, refusal)
+    blocks = [state.tree.blocks[item.target] for item in given if isinstance(item, BlockRV)]
+    if refusal.code in IN_A_LOOP_AROUND and blocks:
+        for loop in blocks[0].loops:
+            if all(any(loop is other for other in site.loops) for site in blocks):
+                try:
+                    return _in_loop(state, blocks[0], loop, act, refusal)
+                except ScheduleError:
+                    continue
+    raise refusal
+
+
+def _in_block(state: ScheduleState, outer: BlockSite, act: Act, refusal: ScheduleError) -> Change[Any]:
     own = _own_buffers(state, outer)
-    inner = _body_of(state, outer, own)
+    block = outer.block
+    change = _acted(state, _body_of(state, block.iter_vars, (*block.alloc_buffers, *own), block.body), act, refusal)
+    root = Tree.of(change.func).root
+    kept, theirs = {id(buffer) for buffer in root.alloc_buffers}, {id(buffer) for buffer in own}
+    allocated = tuple(buffer for buffer in root.alloc_buffers if id(buffer) not in theirs)
+    made = declared_around(block.replace(body=root.body, alloc_buffers=allocated))
+    func = _declared(replaced(state.func, {id(block): made}), outer.path)
+    gone = {id(buffer) for buffer in own if id(buffer) not in kept}
+    if gone:
+        now = Tree.of(func).root
+        left = tuple(buffer for buffer in now.alloc_buffers if id(buffer) not in gone)
+        func = replaced(func, {id(now): now.replace(alloc_buffers=left)})
+    return _checked(state, func, change)
+
+
+def _in_loop(state: ScheduleState, site: BlockSite, loop: t.For, act: Act, refusal: ScheduleError) -> Change[Any]:
+    around = site.loops[: next(number for number, item in enumerate(site.loops) if item is loop) + 1]
+    scope = site.scope
+    assert scope is not None
+    variables = tuple(t.IterVar(item.var, t.Range(item.min, item.extent), t.IterKind.SPATIAL) for item in around)
+    change = _acted(state, _body_of(state, (*scope.iter_vars, *variables), (), loop.body), act, refusal)
+    root = Tree.of(change.func).root
+    func = replaced(state.func, {id(loop): loop.replace(body=root.body)})
+    now = Tree.of(func).blocks[scope.name].block
+    func = replaced(func, {id(now): now.replace(alloc_buffers=(*now.alloc_buffers, *root.alloc_buffers))})
+    return _checked(state, _declared(func, site.path), change)
+
+
+def _acted(state: ScheduleState, inner: ScheduleState, act: Act, refusal: ScheduleError) -> Change[Any]:
     if inner.tree.loose:
         raise refusal
-    change = act(inner)
-    func = _put_back(state, outer, own, change.func)
+    return act(inner)
+
+
+def _declared(func: t.PrimFunc, path: Sequence[t.Stmt]) -> t.PrimFunc:
+    """The function with the blocks of a path, the root apart, declared anew."""
+    for around in reversed([stmt for stmt in path if isinstance(stmt, t.Block)][1:]):
+        now = Tree.of(func).blocks[around.name].block
+        func = replaced(func, {id(now): declared_around(now)})
+    return func
+
+
+def _checked(state: ScheduleState, func: t.PrimFunc, change: Change[Any]) -> Change[Any]:
+    """The change of the whole function; what runs at once around it must still be independent."""
     require_still_independent(state, func, [access.buffer for access in accesses(change.func.body)])
     return replace(change, func=func)
 
 
-def _scope_of(state: ScheduleState, arguments: Iterable[Any]) -> BlockSite | None:
-    """The block, other than the root, that all references among the arguments stand directly in."""
-    found: set[str] = set()
+def _references(arguments: Iterable[Any]) -> list[BlockRV | LoopRV]:
+    found: list[BlockRV | LoopRV] = []
     stack = list(arguments)
     while stack:
-        current = stack.pop()
+        current = stack.pop(0)
         if isinstance(current, tuple):
-            stack.extend(current)
-        elif isinstance(current, BlockRV):
-            found.add(_name(state.tree.blocks[current.target].path))
-        elif isinstance(current, LoopRV) and id(current.target) in state.tree.loops:
-            found.add(_name(state.tree.loops[id(current.target)].path))
-    name = found.pop() if len(found) == 1 else ""
-    site = state.tree.blocks.get(name)
+            stack[:0] = current
+        elif isinstance(current, (BlockRV, LoopRV)):
+            found.append(current)
+    return found
+
+
+def _scope_of(state: ScheduleState, given: Sequence[BlockRV | LoopRV]) -> BlockSite | None:
+    """The block, other than the root, that all references stand directly in."""
+    found: set[str] = set()
+    for item in given:
+        if isinstance(item, BlockRV):
+            found.add(_name(state.tree.blocks[item.target].path))
+        elif id(item.target) in state.tree.loops:
+            found.add(_name(state.tree.loops[id(item.target)].path))
+    site = state.tree.blocks.get(found.pop() if len(found) == 1 else "")
     return site if site is not None and site.block is not state.tree.root else None
 
 
@@ -75,16 +139,17 @@ def _name(path: tuple[t.Stmt, ...]) -> str:
     return next((stmt.name for stmt in reversed(path) if isinstance(stmt, t.Block)), "")
 
 
-def _body_of(state: ScheduleState, outer: BlockSite, own: tuple[t.Buffer, ...]) -> ScheduleState:
-    """The state of a function whose root block is the body of `outer`."""
-    block = outer.block
-    allocated = (*block.alloc_buffers, *own)
+def _body_of(
+    state: ScheduleState, variables: Sequence[t.IterVar], allocated: tuple[t.Buffer, ...], body: t.Stmt
+) -> ScheduleState:
+    """The state of a function whose root block has `body`, where the variables stand still."""
     hidden = {id(buffer) for buffer in allocated}
-    shared = dict.fromkeys(access.buffer for access in accesses(block.body) if id(access.buffer) not in hidden)
-    root = t.Block("root", block.iter_vars, (), (), allocated, None, block.body)
-    places = tuple(Var(item.var.name, item.var.dtype) for item in block.iter_vars)
+    shared = dict.fromkeys(access.buffer for access in accesses(body) if id(access.buffer) not in hidden)
+    root = t.Block("root", tuple(variables), (), (), allocated, None, body)
+    places = tuple(Var(item.var.name, item.var.dtype) for item in variables)
     func = t.PrimFunc((*places, *shared), t.BlockRealize(places, build.const(True), root), state.func.attrs)
-    made = replace(state, functions=state.functions.set(state.working, func), inside=outer)
+    full = frozenset(id(param) for param in state.func.params)
+    made = replace(state, functions=state.functions.set(state.working, func), full=full)
     made.__dict__["tree"] = tree = Tree.of(func)
     tree.taken |= state.tree.names()
     return made
@@ -99,7 +164,7 @@ def _own_buffers(state: ScheduleState, outer: BlockSite) -> tuple[t.Buffer, ...]
         return ()
     empty = t.Evaluate(build.const(0))
     rest = replaced(state.func, {id(outer.realize): empty}) if outer.block.init is None else state.func
-    body = _body_of(state, outer, ())
+    body = _body_of(state, outer.block.iter_vars, outer.block.alloc_buffers, outer.block.body)
     return tuple(
         buffer for buffer in found if not is_accessed(rest, buffer) and _is_made_first(body.tree, buffer)
     )
@@ -133,23 +198,3 @@ def _within(box: Iterable[Bound | None], other: Iterable[Bound | None], site: Bl
         if not all(gap.never_negative(site.ranges) for gap in gaps):
             return False
     return True
-
-
-def _put_back(state: ScheduleState, outer: BlockSite, own: tuple[t.Buffer, ...], made: t.PrimFunc) -> t.PrimFunc:
-    """The function with the body of `outer` as `made` has it, and the blocks around it declared anew."""
-    root = Tree.of(made).root
-    theirs = {id(buffer) for buffer in own}
-    kept = {id(buffer) for buffer in root.alloc_buffers}
-    allocated = tuple(buffer for buffer in root.alloc_buffers if id(buffer) not in theirs)
-    block = declared_around(outer.block.replace(body=root.body, alloc_buffers=allocated))
-    func = replaced(state.func, {id(outer.block): block})
-    for around in reversed([stmt for stmt in outer.path if isinstance(stmt, t.Block) and stmt is not state.tree.root]):
-        now = Tree.of(func).blocks[around.name].block
-        func = replaced(func, {id(now): declared_around(now)})
-    gone = {id(buffer) for buffer in own if id(buffer) not in kept}
-    if gone:
-        now = Tree.of(func).root
-        left = tuple(buffer for buffer in now.alloc_buffers if id(buffer) not in gone)
-        func = replaced(func, {id(now): now.replace(alloc_buffers=left)})
-    return func
-

@@ -117,12 +117,10 @@ def _checked(state: ScheduleState, entry: Primitive, given: dict[str, Any]) -> t
 
 
 def _done(entry: Primitive, state: ScheduleState, positional: list[Any], named: dict[str, Any]) -> Change[Any]:
-    """What a primitive does: of blocks inside of another one, within that."""
+    """What a primitive does, where it is legal: in the whole function, or in the body of a block or loop."""
     try:
         return entry.function(state, *positional, **named)
     except ScheduleError as error:
-        if error.code != "E-SCHEDULE-LEAF":
-            raise
         given = [*positional, *named.values()]
         return run_inside(state, given, lambda inner: entry.function(inner, *positional, **named), error)
 

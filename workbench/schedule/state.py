@@ -72,8 +72,9 @@ class ScheduleState:
     waived: list[str] | None = None
     """Where a primitive runs with ``unsafe=True``: the legality refusals that it went over (`legality.forbid`)."""
 
-    inside: BlockSite | None = None
-    """Where a primitive works in the body of a block around others (`inner_scopes`): that block, as it stands."""
+    full: frozenset[int] | None = None
+    """Where the function is the body of a block or loop of another one (`inner_scopes`): the buffers (by identity) all
+    of whose elements have a value, as that one's parameters."""
     doubts: list[IllegalError] | None = None
     """Where a primitive has an exact tier: the legality refusals of the quick one (`exact.doubting`)."""
 

@@ -103,6 +103,7 @@ def _rolling(state: ScheduleState, site: BlockSite, region: t.BufferRegion) -> _
         fix=f"compute_at({site.name!r}, loop) first",
         nodes=(site.block,),
     )
+    refusal: Exception | None = None
     for loop in reversed(shared):
         inner = site.loops[site.loops.index(loop) + 1 :]
         box = hull(region, site, frozenset(id(item.var) for item in inner), site.ranges)
@@ -111,12 +112,18 @@ def _rolling(state: ScheduleState, site: BlockSite, region: t.BufferRegion) -> _
             for axis, bound in enumerate(box)
             if bound is None or id(loop.var) in bound.low.variables | bound.high.variables
         ]
-        if moving:
-            return _along(site, loop, inner, box, moving)
-    raise _no_overlap(site, shared[-1], "every iteration computes the same elements")
+        found = _along(site, loop, inner, box, moving) if moving else None
+        if isinstance(found, _Rolling):
+            return found
+        refusal = refusal or found
+    raise refusal or _no_overlap(site, shared[-1], "every iteration computes the same elements")
 
 
-def _along(site: BlockSite, loop: t.For, inner: tuple[t.For, ...], box: Box, moving: list[int]) -> _Rolling:
+def _along(
+    site: BlockSite, loop: t.For, inner: tuple[t.For, ...], box: Box, moving: list[int]
+) -> _Rolling | Exception:
+    """How a window moves along a loop; where its iterations tile an axis, why they share nothing: what is kept along a
+    loop around them is kept for each tile."""
     if len(moving) > 1 or box[moving[0]] is None:
         raise _no_overlap(site, loop, "the window moves along several axes, or is no box")
     bound = box[moving[0]]
@@ -126,7 +133,9 @@ def _along(site: BlockSite, loop: t.For, inner: tuple[t.For, ...], box: Box, mov
     rest = bound.low.minus(Affine.variable(loop.var).times(step))
     if window is None or id(loop.var) in rest.variables:
         raise _no_overlap(site, loop, "the window has no constant length, or does not move evenly")
-    if not 0 < step < window:
+    if step >= window:
+        return _no_overlap(site, loop, f"a window of {window} moves by {step}")
+    if step < 1:
         raise _no_overlap(site, loop, f"a window of {window} moves by {step}")
     require(
         loop.kind in (t.ForKind.SERIAL, t.ForKind.UNROLLED),
