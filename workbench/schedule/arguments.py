@@ -3,7 +3,7 @@
 Understood annotations: `LoopRV`, `BlockRV`, either of them, `int` (within `Between` if annotated so), `float`,
 `bool`, `str`, `Literal[...]`, `list[T]`, `T | None`, `IndexMap` (a function of indices, or the text of one, becomes
 one), `BufferChoice`, and `Plain` for any JSON data.  Lists become tuples.  Where a whole number is wanted, a drawn one
-(`ExprRV`) may stand.
+(`ExprRV`) or a constant of a program may stand.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from operator import index
 from typing import Annotated, Any, Final, Literal
 
+from ..arith.nodes import IntImm
 from ..core.errors import WorkbenchError
 from ..core.node import is_unicode
 from ..tir import nodes as t
@@ -56,9 +57,20 @@ UNSAFE = "unsafe"
 LIMIT = 2**31
 Factor = Annotated[int, Between(1, LIMIT)]
 """A number of iterations."""
+Offset = Annotated[int, Between(0, LIMIT)]
+"""A number of elements."""
 DEEPEST = 32
 """How many lists may stand in one another."""
 Index = Annotated[int, Between(-64, 64)]
+
+
+@dataclass(frozen=True)
+class OrName:
+    """Marks a number of a buffer in whose place its name, or the buffer, may stand; see `BufferIndex`."""
+
+
+BufferIndex = Annotated[int, Between(-64, 64), OrName()]
+"""The number of a buffer among those that a block reads, or writes; or the buffer's name, as text."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +114,8 @@ def _annotated(value: Any, annotation: Any, what: str, resolve: Resolve) -> Any:
     base, *limits = typing.get_args(annotation)
     if any(isinstance(limit, OfBlock) for limit in limits):
         return _buffer_choice(value, what)
+    if any(isinstance(limit, OrName) for limit in limits) and isinstance(value, (str, t.Buffer)):
+        return _unicode(value.name if isinstance(value, t.Buffer) else value, what)
     made = checked(value, base, what, resolve)
     for limit in limits:
         if isinstance(limit, Between) and not limit.low <= int(made) <= limit.high:
@@ -109,8 +123,10 @@ def _annotated(value: Any, annotation: Any, what: str, resolve: Resolve) -> Any:
     return made
 
 
-def _drawn(value: Any, resolve: Resolve) -> ExprRV | None:
-    """The drawn number that a value is, or that a trace names."""
+def _drawn(value: Any, resolve: Resolve) -> ExprRV | int | None:
+    """The drawn number that a value is, or that a trace names; that of a program's constant."""
+    if isinstance(value, IntImm):
+        return value.value
     found = resolve(value) if isinstance(value, ResultName) else value
     return found if isinstance(found, ExprRV) else None
 
@@ -126,7 +142,7 @@ def _simple(value: Any, annotation: Any, what: str, resolve: Resolve) -> Any:
         if drawn is not None:
             return drawn
     if annotation is IndexMap:
-        return _index_map(value, what)
+        return index_map_of(value, what)
     if annotation is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if isinstance(value, annotation) and not (annotation is int and isinstance(value, bool)):
@@ -152,14 +168,18 @@ def _buffer_choice(value: Any, what: str) -> tuple[str, int] | str:
     raise _wrong(what, value, '("read" or "write" or "own", number), or the name of a buffer of the block')
 
 
-def _index_map(value: Any, what: str) -> IndexMap:
+def index_map_of(value: Any, what: str, rank: int | None = None) -> IndexMap:
+    """An index map, or what makes one.  `rank`: how many indices a function ``lambda *indices: ...`` takes.
+
+    Raises `ScheduleError` for anything else.
+    """
     if isinstance(value, IndexMap):
         return value
     try:
         if isinstance(value, str):
             return IndexMap.parse(value)
         if callable(value):
-            return IndexMap.from_func(value)
+            return IndexMap.from_func(value, rank)
     except WorkbenchError as error:
         raise refuse(
             "E-SCHEDULE-ARGUMENT",

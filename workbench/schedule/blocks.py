@@ -21,32 +21,22 @@ from .references import BlockRV
 from .state import ScheduleState
 
 
-def written_buffer(state: ScheduleState, block: BlockRV, index: int) -> t.Buffer:
-    """The buffer of a block's write number `index`."""
+def written_buffer(state: ScheduleState, block: BlockRV, index: int | str) -> t.Buffer:
+    """The buffer of a block's write number `index`, or of that name."""
     return _buffer(state.block(block), state.block(block).block.writes, index, "writes")
 
 
-def read_buffer(state: ScheduleState, block: BlockRV, index: int) -> t.Buffer:
-    """The buffer of a block's read number `index`."""
+def read_buffer(state: ScheduleState, block: BlockRV, index: int | str) -> t.Buffer:
+    """The buffer of a block's read number `index`, or of that name."""
     return _buffer(state.block(block), state.block(block).block.reads, index, "reads")
 
 
 def chosen_buffer(state: ScheduleState, site: BlockSite, choice: tuple[str, int] | str) -> t.Buffer:
     """The buffer that a `BufferChoice` means at a block."""
-    read, written = _distinct(site.block.reads), _distinct(site.block.writes)
-    touched = _distinct((*site.block.writes, *site.block.reads))
+    read, written = distinct_buffers(site.block.reads), distinct_buffers(site.block.writes)
+    touched = distinct_buffers((*site.block.writes, *site.block.reads))
     if isinstance(choice, str):
-        named = [buffer for buffer in touched if buffer.name == choice]
-        require(
-            len(named) == 1,
-            "E-SCHEDULE-BUFFER",
-            f"block {site.name} has {len(named) or 'no'} buffer{'s' * (len(named) > 1)} named {choice!r}",
-            found=f"it touches {', '.join(buffer.name for buffer in touched) or 'nothing'}",
-            expected="the name of one buffer that it reads or writes",
-            fix=nearest(choice, [buffer.name for buffer in touched]) or 'name it by place: ("write", 0)',
-            nodes=(site.block,),
-        )
-        return named[0]
+        return _named(site, touched, "touches", choice, 'name it by place: ("write", 0)')
     kind, index = choice
     own = [buffer for buffer in touched if any(buffer is item for item in state.tree.root.alloc_buffers)]
     pools = {"read": (read, "reads"), "write": (written, "writes"), "own": (own, "touches, of the function's own,")}
@@ -69,11 +59,29 @@ def require_not_addressed(state: ScheduleState, buffer: t.Buffer) -> None:
             )
 
 
-def _buffer(site: BlockSite, regions: tuple[t.BufferRegion, ...], index: int, verb: str) -> t.Buffer:
-    return _numbered(site, _distinct(regions), verb, index)
+def _buffer(site: BlockSite, regions: tuple[t.BufferRegion, ...], index: int | str, verb: str) -> t.Buffer:
+    if isinstance(index, str):
+        return _named(site, distinct_buffers(regions), verb, index, "name it by its number, from 0 on")
+    return _numbered(site, distinct_buffers(regions), verb, index)
 
 
-def _distinct(regions: tuple[t.BufferRegion, ...]) -> list[t.Buffer]:
+def _named(site: BlockSite, pool: list[t.Buffer], verb: str, name: str, fix: str) -> t.Buffer:
+    """The one buffer of a name among those that a block reads, writes or touches."""
+    named = [buffer for buffer in pool if buffer.name == name]
+    require(
+        len(named) == 1,
+        "E-SCHEDULE-BUFFER",
+        f"block {site.name} {verb} {len(named) or 'no'} buffer{'s' * (len(named) > 1)} named {name!r}",
+        found=f"it {verb} {', '.join(buffer.name for buffer in pool) or 'nothing'}",
+        expected=f"the name of one buffer that it {verb}",
+        fix=nearest(name, [buffer.name for buffer in pool]) or fix,
+        nodes=(site.block,),
+    )
+    return named[0]
+
+
+def distinct_buffers(regions: tuple[t.BufferRegion, ...]) -> list[t.Buffer]:
+    """The buffers of regions, in order, each once."""
     found: list[t.Buffer] = []
     for region in regions:
         if all(region.buffer is not other for other in found):

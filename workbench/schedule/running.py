@@ -14,8 +14,10 @@ from typing import Any
 
 from ..arith.nodes import Var
 from ..core import origin
+from ..tir.index_map import IndexMap, takes_any_number
 from .aliasing import require_order_kept
-from .arguments import UNSAFE, ResultName, checked, recorded, with_numbers
+from .arguments import UNSAFE, ResultName, checked, index_map_of, recorded, with_numbers
+from .blocks import chosen_buffer
 from .errors import Attempt, ScheduleError, refuse, require
 from .inner_scopes import run_inside
 from .references import BlockRV, ExprRV, LoopRV, Reference, make_reference
@@ -106,14 +108,28 @@ def _checked(state: ScheduleState, entry: Primitive, given: dict[str, Any]) -> t
     arguments: dict[str, Any] = {}
     for item in entry.parameters:
         if item.name in given:
-            annotation = entry.annotations[item.name]
+            annotation, value = entry.annotations[item.name], given[item.name]
             wanted = list[annotation] if item.kind is item.VAR_POSITIONAL else annotation
             try:
-                arguments[item.name] = checked(given[item.name], wanted, f"{entry.name}({item.name})", resolve)
+                what = f"{entry.name}({item.name})"
+                if annotation is IndexMap and takes_any_number(value):
+                    value = index_map_of(value, what, _rank(holder[0], arguments))
+                arguments[item.name] = checked(value, wanted, what, resolve)
             except ScheduleError as error:
                 error.primitive = entry.name
                 raise
     return holder[0], arguments
+
+
+def _rank(state: ScheduleState, arguments: dict[str, Any]) -> int | None:
+    """How many indices a map of the buffer among the arguments takes, else of the block's iterators."""
+    block = arguments.get("block")
+    if not isinstance(block, BlockRV):
+        return None
+    site = state.block(block)
+    if "buffer" in arguments:
+        return len(chosen_buffer(state, site, arguments["buffer"]).shape)
+    return len(site.block.iter_vars)
 
 
 def _done(entry: Primitive, state: ScheduleState, positional: list[Any], named: dict[str, Any]) -> Change[Any]:

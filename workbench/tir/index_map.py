@@ -397,6 +397,14 @@ def _greatest_of(node: n.BinaryExpr, a: PrimExpr | None, b: PrimExpr | None) -> 
 # --- making -------------------------------------------------------------------------------------------------------
 
 
+def takes_any_number(function: Any) -> bool:
+    """Whether a function takes any number of indices, ``lambda *indices: ...``; False for what is no function."""
+    try:
+        return any(item.kind is item.VAR_POSITIONAL for item in inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return False
+
+
 def _parameter_names(function: Callable[..., Any], ndim: int | None) -> list[str]:
     try:
         parameters = list(inspect.signature(function).parameters.values())

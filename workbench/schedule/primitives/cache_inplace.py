@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...arith import build
 from ...core import origin
 from ...core.node import substitute
-from ..arguments import Index
+from ..arguments import BufferIndex
 from ..blocks import read_buffer, require_leaf, require_not_addressed
 from ..caching import allocating, cache_buffer, copy_block, placed_after, placed_before, top_statement
 from ..errors import require
@@ -18,7 +18,7 @@ from ..surgery import Names, replaced
 
 @primitive(category="cache", suggest={"read_buffer_index": [0, 1], "storage_scope": ["local", "global"]})
 def cache_inplace(
-    state: ScheduleState, block: BlockRV, read_buffer_index: Index, storage_scope: str
+    state: ScheduleState, block: BlockRV, read_buffer_index: BufferIndex, storage_scope: str
 ) -> Change[list[BlockRV]]:
     """Let a block that reads and writes one buffer do so on a copy, made before its loops and put back after them.
 

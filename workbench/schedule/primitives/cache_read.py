@@ -8,7 +8,7 @@ from ...analysis.tree import BlockSite
 from ...core import origin
 from ...core.node import substitute
 from ...tir import nodes as t
-from ..arguments import Index
+from ..arguments import BufferIndex
 from ..blocks import read_buffer, require_leaf
 from ..caching import allocating, available_box, cache_buffer, copy_block, placed_before
 from ..errors import require
@@ -33,7 +33,7 @@ def _since_consumers(arguments: dict[str, Any]) -> dict[str, Any]:
 def cache_read(
     state: ScheduleState,
     block: BlockRV,
-    read_buffer_index: Index,
+    read_buffer_index: BufferIndex,
     storage_scope: str,
     consumer_blocks: list[BlockRV] | None = None,
 ) -> Change[BlockRV]:

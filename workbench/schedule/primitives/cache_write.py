@@ -7,7 +7,7 @@ from ...analysis.tree import BlockSite
 from ...core import origin
 from ...core.node import substitute
 from ...tir import nodes as t
-from ..arguments import Index
+from ..arguments import BufferIndex
 from ..blocks import require_regular, written_buffer
 from ..caching import Box, allocating, cache_buffer, copy_block, filled_box, placed_after, require_alone_in_loops
 from ..exact import doubting, settle
@@ -24,7 +24,7 @@ from .cache_read import chosen_readers
 def cache_write(
     state: ScheduleState,
     block: BlockRV,
-    write_buffer_index: Index,
+    write_buffer_index: BufferIndex,
     storage_scope: str,
     consumer_blocks: list[BlockRV] | None = None,
 ) -> Change[BlockRV]:

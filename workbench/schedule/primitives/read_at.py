@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..arguments import Index
+from ..arguments import BufferIndex
 from ..composing import after, annotated_block
 from ..references import BlockRV, LoopRV
 from ..registry import primitive
@@ -13,7 +13,7 @@ from .compute_at import compute_at
 
 @primitive(category="cache", suggest={"read_buffer_index": [0, 1], "storage_scope": ["local", "shared"]})
 def read_at(
-    state: ScheduleState, loop: LoopRV, block: BlockRV, read_buffer_index: Index, storage_scope: str
+    state: ScheduleState, loop: LoopRV, block: BlockRV, read_buffer_index: BufferIndex, storage_scope: str
 ) -> Change[BlockRV]:
     """Copy what each iteration of a loop reads of a buffer, at the beginning of the iteration.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...tir.index_map import IndexMap
-from ..arguments import Index
+from ..arguments import BufferIndex
 from ..blocks import read_buffer, require_leaf
 from ..caching import require_scope
 from ..references import BlockRV
@@ -30,7 +30,7 @@ MAPS = (
     suggest={"read_buffer_index": [0, 1], "storage_scope": ["local", "global"], "index_map": MAPS},
 )
 def reindex_cache_read(
-    state: ScheduleState, block: BlockRV, read_buffer_index: Index, storage_scope: str, index_map: IndexMap
+    state: ScheduleState, block: BlockRV, read_buffer_index: BufferIndex, storage_scope: str, index_map: IndexMap
 ) -> Change[BlockRV]:
     """Let a block read a copy whose indices are index_map(the block's iterators), made before its loops.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...analysis.affine import variables_of
 from ...tir import nodes as t
 from ...tir.index_map import IndexMap
-from ..arguments import Index
+from ..arguments import BufferIndex
 from ..blocks import require_leaf, written_buffer
 from ..caching import require_scope
 from ..errors import require
@@ -21,7 +21,7 @@ from .reindex_cache_read import MAPS
     category="cache", suggest={"write_buffer_index": [0], "storage_scope": ["local", "global"], "index_map": MAPS}
 )
 def reindex_cache_write(
-    state: ScheduleState, block: BlockRV, write_buffer_index: Index, storage_scope: str, index_map: IndexMap
+    state: ScheduleState, block: BlockRV, write_buffer_index: BufferIndex, storage_scope: str, index_map: IndexMap
 ) -> Change[BlockRV]:
     """Let a block write a buffer whose indices are index_map(the block's iterators), and copy it back afterwards.
 

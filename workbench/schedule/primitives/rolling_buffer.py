@@ -14,7 +14,7 @@ from ...arith.nodes import PrimExpr, Var
 from ...core.node import substitute
 from ...tir import nodes as t
 from ...tir.index_map import IndexMap
-from ..arguments import Index
+from ..arguments import BufferIndex
 from ..blocks import require_intermediate, require_not_addressed, require_regular, written_buffer
 from ..errors import refuse, require
 from ..layouts import relaid, require_plain_storage
@@ -40,7 +40,7 @@ class _Rolling:
 
 
 @primitive(category="place", suggest={"write_buffer_index": [0]})
-def rolling_buffer(state: ScheduleState, block: BlockRV, write_buffer_index: Index) -> Change[None]:
+def rolling_buffer(state: ScheduleState, block: BlockRV, write_buffer_index: BufferIndex) -> Change[None]:
     """Let a block that moved into a loop compute only what the iteration before has not: the rest is still there.
 
     before:  for y in range(14):                                     # after compute_at(A, y)

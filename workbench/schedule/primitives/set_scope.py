@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...core.node import substitute
 from ...tir import nodes as t
-from ..arguments import Index
+from ..arguments import BufferIndex
 from ..blocks import written_buffer
 from ..errors import require
 from ..references import BlockRV
@@ -13,7 +13,7 @@ from ..state import Change, ScheduleState
 
 
 @primitive(category="cache", suggest={"buffer_index": [0], "storage_scope": ["local"]})
-def set_scope(state: ScheduleState, block: BlockRV, buffer_index: Index, storage_scope: str) -> Change[None]:
+def set_scope(state: ScheduleState, block: BlockRV, buffer_index: BufferIndex, storage_scope: str) -> Change[None]:
     """Move the buffer that a block writes to another scope ("local": registers or the stack).
 
     before:  B = T.alloc_buffer((16,))

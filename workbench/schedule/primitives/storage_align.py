@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...tir import nodes as t
-from ..arguments import Factor, Index
-from ..blocks import written_buffer
+from ..arguments import BufferIndex, Factor, Index, Offset
+from ..blocks import distinct_buffers, written_buffer
 from ..errors import require
 from ..references import BlockRV
 from ..registry import primitive
@@ -19,7 +19,7 @@ KEY = "buffer_dim_align"
 
 @primitive(category="annotation", suggest={"buffer_index": [0], "axis": [0, -2], "factor": [8, 16], "offset": [0, 1]})
 def storage_align(
-    state: ScheduleState, block: BlockRV, buffer_index: Index, axis: Index, factor: Factor, offset: Index
+    state: ScheduleState, block: BlockRV, buffer_index: BufferIndex, axis: Index, factor: Factor, offset: Offset
 ) -> Change[None]:
     """Pad the rows of a buffer that a block writes: the stride of `axis` becomes `factor` * n + `offset` elements.
 
@@ -61,7 +61,8 @@ def storage_align(
         fix=f"use offset {offset % factor}",
         nodes=(site.block,),
     )
-    row = (buffer_index, axis % rank, factor, offset)
+    number = next(number for number, other in enumerate(distinct_buffers(site.block.writes)) if other is buffer)
+    row = (number, axis % rank, factor, offset)
     return Change(replaced(state.func, {id(site.block): with_row(site.block, row)}))
 
 

@@ -9,7 +9,7 @@ from ...core.dtype import DataType
 from ...core.errors import WorkbenchError
 from ...core.node import rewrite
 from ...tir import nodes as t
-from ..arguments import Index
+from ..arguments import BufferIndex
 from ..blocks import require_not_addressed, written_buffer
 from ..errors import refuse, require
 from ..references import BlockRV
@@ -18,7 +18,7 @@ from ..state import Change, ScheduleState
 
 
 @primitive(category="cache", suggest={"buffer_index": [0], "dtype": ["float64"]})
-def unsafe_set_dtype(state: ScheduleState, block: BlockRV, buffer_index: Index, dtype: str) -> Change[None]:
+def unsafe_set_dtype(state: ScheduleState, block: BlockRV, buffer_index: BufferIndex, dtype: str) -> Change[None]:
     """Keep the buffer that a block writes in another dtype: values are cast when stored and cast back when loaded.
 
     before:  B[i] = A[i] * 2;  C[i] = B[i] + 1                                  # B is float32

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..arguments import Index
+from ..arguments import BufferIndex
 from ..composing import after, annotated_block
 from ..references import BlockRV, LoopRV
 from ..registry import primitive
@@ -13,7 +13,7 @@ from .reverse_compute_at import reverse_compute_at
 
 @primitive(category="cache", suggest={"write_buffer_index": [0], "storage_scope": ["local", "shared"]})
 def write_at(
-    state: ScheduleState, loop: LoopRV, block: BlockRV, write_buffer_index: Index, storage_scope: str
+    state: ScheduleState, loop: LoopRV, block: BlockRV, write_buffer_index: BufferIndex, storage_scope: str
 ) -> Change[BlockRV]:
     """Let a block write a buffer of its own, and copy what each iteration of a loop has made at its end.
 
