@@ -8,6 +8,7 @@ from ...analysis.affine import variables_of
 from ...analysis.tree import BlockSite
 from ...arith import build
 from ...arith import nodes as a
+from ...arith.intrinsics import is_pure
 from ...arith.nodes import PrimExpr, Var
 from ...core import origin
 from ...core.dtype import DataType
@@ -36,14 +37,10 @@ def key(expr: PrimExpr) -> Key:
     numbers: dict[tuple[object, ...], int] = {}
     of: dict[int, int] = {}
     for node in post_order(expr):
-        own = (
-            [id(node)]
-            if isinstance(node, Var)
-            else [
-                of[id(value)] if id(value) in of else str(value)
-                for value in (getattr(node, f) for f in node.field_names)
-            ]
-        )
+        parts: list[object] = [id(node)] if isinstance(node, Var) else []
+        for value in () if isinstance(node, Var) else (getattr(node, name) for name in node.field_names):
+            parts += value if isinstance(value, tuple) else [value]
+        own = [of[id(part)] if id(part) in of else str(part) for part in parts]
         of[id(node)] = numbers.setdefault((type(node).__name__, *own), len(numbers))
     return tuple(numbers)
 
@@ -118,7 +115,8 @@ def _is_computed(expr: PrimExpr, own: set[int]) -> bool:
     if isinstance(expr, (Var, a.IntImm)) or expr.dtype.lanes != 1:
         return False
     variables = list(variables_of(expr))
-    plain = all(isinstance(node, _PURE) for node in post_order(expr) if isinstance(node, PrimExpr))
+    parts = [node for node in post_order(expr) if isinstance(node, PrimExpr)]
+    plain = all(isinstance(node, _PURE) or (isinstance(node, a.Call) and is_pure(node.op)) for node in parts)
     return plain and bool(variables) and all(id(var) in own for var in variables)
 
 
