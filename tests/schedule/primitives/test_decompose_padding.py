@@ -96,6 +96,16 @@ def bounded(i: Any, j: Any) -> Any:
     return build.all_of(i >= 1, j < 7)
 
 
+def in_parallel(sch: Schedule) -> Any:
+    sch.parallel(sch.get_loops("pad")[0])
+    return sch.decompose_padding("pad", sch.get_loops("pad")[0])
+
+
+def test_in_a_loop_that_others_share(golden: Golden) -> None:
+    """All of it is filled before the loop; where the block stands, what lies inside is copied."""
+    check_steps(golden, p.convolution, together)
+
+
 REFUSALS: dict[str, tuple[Any, Any, str]] = {
     "a plain copy": (p.chain, lambda s: s.decompose_padding("one", s.get_loops("one")[0]), "E-SCHEDULE-PADDING-FORM"),
     "a value outside": (padded(bounded, lambda x, i, j: x[0, 0]), attempt(), "E-SCHEDULE-PADDING-FORM"),
@@ -106,7 +116,7 @@ REFUSALS: dict[str, tuple[Any, Any, str]] = {
     "another loop": (
         p.convolution, lambda s: s.decompose_padding("pad", s.get_loops("conv")[0]), "E-SCHEDULE-NOT-AROUND",
     ),
-    "shared loop": (p.convolution, together, "E-SCHEDULE-SHARED-LOOP"),
+    "loop of another kind": (p.convolution, in_parallel, "E-SCHEDULE-PADDING-LOOP"),
     "fused": (padded(bounded), fused, "E-SCHEDULE-PARTIAL"),
     "a reduction": (p.matmul, lambda s: s.decompose_padding("C", s.get_loops("C")[0]), "E-SCHEDULE-INLINE-FORM"),
 }  # fmt: skip

@@ -8,7 +8,7 @@ from ...analysis.affine import Affine
 from ...analysis.bindings import writes_box
 from ...analysis.conditions import below, conjuncts
 from ...analysis.regions import Bound, bound_forms
-from ...analysis.tree import BlockSite, iter_ranges
+from ...analysis.tree import BlockSite, Tree, iter_ranges
 from ...arith import build
 from ...arith import nodes as a
 from ...arith.nodes import PrimExpr, Var
@@ -18,7 +18,7 @@ from ...tir import nodes as t
 from ..blocks import require_regular
 from ..errors import refuse, require
 from ..inlining import plain_variables, single_store
-from ..placing import Window, moved
+from ..placing import Window, moved, outputs_of
 from ..references import BlockRV, LoopRV
 from ..registry import primitive
 from ..state import Change, ScheduleState
@@ -41,8 +41,9 @@ def decompose_padding(state: ScheduleState, block: BlockRV, loop: LoopRV) -> Cha
     after:   for i in range(8): P[i] = 0                                  # the block answered
              for ax0 in range(6): P[ax0 + 1] = X[ax0]
 
+    In a loop that others share, the block copies where it stands, and all that the loop fills is filled before it.
     Raises `ScheduleError`: a block that is no padded copy, a condition that is no range of its iterators, a loop that
-    is not around it alone, values that depend on when they are computed.
+    is not around it, loops that are not serial, values that depend on when they are computed.
     """
     site, target = state.block(block), state.loop(loop)
     require_regular(state, site, "decompose the padding of")
@@ -51,21 +52,40 @@ def decompose_padding(state: ScheduleState, block: BlockRV, loop: LoopRV) -> Cha
     condition, value, pad = _parts(site, store)
     inside = _inside(site, condition)
     at = _position(site, target)
+    alone = _alone_from(site, at)
+    # What is filled and written by nobody is read by nobody, unless it is the caller's.
+    _require_filled(site, target, at if outputs_of(state, site) else alone)
     names = Names(state.tree.names())
     filled = _filling(site, store, pad, names)
     copied = _copying(site, store, value, inside)
-    outer, inner = site.loops[:at], site.loops[at:]
-    bounds = _bounds(site, inner)
-    fill_windows = {
+    fill = _nested(site, filled, at, names)
+    copy = _nested(site, copied, alone, names)
+    if alone == at:
+        return Change(replaced(state.func, {id(target): (fill, copy)}), (filled.name,))
+    held = site.loops[alone] if alone < len(site.loops) else site.realize
+    func = replaced(state.func, {id(held): copy})
+    now = Tree.of(func).loops[id(target.var)].loop
+    return Change(replaced(func, {id(now): (fill, now)}), (filled.name,))
+
+
+def _nested(site: BlockSite, block: t.Block, at: int, names: Names) -> t.Stmt:
+    """A block with the iterators of that at `site` in loops over what these take while its loops from `at` on run."""
+    bounds = _bounds(site, site.loops[at:])
+    windows = {
         id(new.var): _window(bounds[id(old.var)], new, site)
-        for old, new in zip(site.block.iter_vars, filled.iter_vars, strict=True)
+        for old, new in zip(site.block.iter_vars, block.iter_vars, strict=True)
     }
-    copy_windows = {id(item.var): _window(bounds[id(item.var)], item, site) for item in copied.iter_vars}
-    made = [
-        moved(_at(site, body), {key: w for key, w in windows.items() if w is not None}, outer, names, False)
-        for body, windows in ((filled, fill_windows), (copied, copy_windows))
-    ]
-    return Change(replaced(state.func, {id(target): tuple(made)}), (filled.name,))
+    known = {key: window for key, window in windows.items() if window is not None}
+    return moved(_at(site, block), known, site.loops[:at], names, False)
+
+
+def _alone_from(site: BlockSite, at: int) -> int:
+    """From which of its loops on, `at` or a later one, nothing stands beside the block."""
+    for number in reversed(range(at, len(site.loops))):
+        inner = site.loops[number + 1] if number + 1 < len(site.loops) else site.realize
+        if site.loops[number].body is not inner:
+            return number + 1
+    return at
 
 
 def _at(site: BlockSite, block: t.Block) -> BlockSite:
@@ -160,7 +180,7 @@ def _no_range(site: BlockSite) -> Exception:
 
 
 def _position(site: BlockSite, target: t.For) -> int:
-    """Which of the block's loops the target is; nothing else stands in it."""
+    """Which of the block's loops the target is; from it on, they are serial."""
     at = next((number for number, loop in enumerate(site.loops) if loop is target), None)
     require(
         at is not None,
@@ -172,16 +192,21 @@ def _position(site: BlockSite, target: t.For) -> int:
         nodes=(site.block, target),
     )
     assert at is not None
-    for outer, inner in zip(site.loops[at:], (*site.loops[at + 1 :], site.realize), strict=True):
+    for loop in site.loops[at:]:
         require(
-            outer.body is inner and outer.kind is t.ForKind.SERIAL,
-            "E-SCHEDULE-SHARED-LOOP",
-            f"{site.name} is not alone in its loop {outer.var.name}, or the loop is not serial",
-            found=f"a {outer.kind.value} loop" if outer.body is inner else "other statements beside the block",
-            expected="serial loops around this block only, from the chosen loop on",
-            fix="decompose before moving blocks together and annotating loops",
-            nodes=(outer,),
+            loop.kind is t.ForKind.SERIAL,
+            "E-SCHEDULE-PADDING-LOOP",
+            f"cannot decompose the padding of {site.name}: {loop.var.name} is not serial",
+            found=f"a {loop.kind.value} loop",
+            expected="serial loops around the block, from the chosen loop on",
+            fix="decompose before annotating loops",
+            nodes=(loop,),
         )
+    return at
+
+
+def _require_filled(site: BlockSite, target: t.For, at: int) -> None:
+    """Refuse loops, from number `at` on, that leave gaps."""
     require(
         all(writes_box(site, region, site.loops[at:]) for region in site.block.writes),
         "E-SCHEDULE-PARTIAL",
@@ -191,7 +216,6 @@ def _position(site: BlockSite, target: t.For) -> int:
         fix="decompose before splitting or fusing",
         nodes=(site.block, target),
     )
-    return at
 
 
 def _bounds(site: BlockSite, inner: tuple[t.For, ...]) -> dict[int, Bound]:
