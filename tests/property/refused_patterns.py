@@ -209,6 +209,8 @@ def blocks_inside_a_block(rng: random.Random) -> Drawn:
     steps: list[Callable[[Schedule], object]] = [
         lambda sch: sch.cache_read("J", 0, "local"),
         lambda sch: sch.compute_at(sch.cache_read("J", 0, "local"), sch.get_loops("J")[0]),
+        lambda sch: sch.cache_read("O", "A", "local"),
+        lambda sch: sch.compute_at(sch.cache_read("O", "A", "local"), sch.get_loops("O")[0]),
         lambda sch: sch.cache_write("I", 0, "local"),
         lambda sch: sch.cache_write("J", 0, "local"),
         lambda sch: sch.compute_at("I", sch.get_loops("J")[0]),
@@ -217,6 +219,8 @@ def blocks_inside_a_block(rng: random.Random) -> Drawn:
     if "B[AT]" not in used:
         steps.append(lambda sch: sch.reindex("J", ("read", 0)))
         steps.append(lambda sch: sch.reverse_compute_at("J", sch.get_loops("I")[0]))
+    if used == "B[AT + vi] + 1" and not shared:
+        steps.append(lambda sch: sch.reverse_compute_inline("J"))
     if not shared:
         steps.append(lambda sch: sch.compute_inline("I"))
     return text, rng.choice(steps)

@@ -102,10 +102,10 @@ def _numbered(site: BlockSite, distinct: list[t.Buffer], verb: str, index: int) 
     return distinct[index]
 
 
-def require_leaf(state: ScheduleState, site: BlockSite, verb: str) -> None:
-    """Refuse the root and blocks around other blocks."""
+def require_leaf(state: ScheduleState, site: BlockSite, verb: str, *, around: bool = False) -> None:
+    """Refuse the root, and blocks inside other blocks; those around other blocks, too, unless `around` allows them."""
     require(
-        site.scope is state.tree.root and not state.tree.inside(site),
+        site.scope is state.tree.root and (around or not state.tree.inside(site)),
         "E-SCHEDULE-LEAF",
         f"cannot {verb} {site.name}: blocks stand inside it or around it",
         found="the root, or nested blocks",

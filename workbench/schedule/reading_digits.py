@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..analysis.affine import Affine, Ranges, variables_of
+from ..analysis.affine import Affine, Ranges
 from ..analysis.regions import Bound
 from ..analysis.tree import BlockSite, iter_ranges
 from ..arith.nodes import PrimExpr
@@ -18,18 +18,26 @@ from ..tir import nodes as t
 from ..tir.index_map import IndexMap
 
 
-def reading_map(site: BlockSite, indices: Sequence[PrimExpr]) -> IndexMap | None:
-    """Where a block reads, as a map of its iterators; None if other variables or loads are in it, or they do not begin
-    at 0."""
+def reading_map(site: BlockSite, indices: Sequence[PrimExpr]) -> tuple[IndexMap, tuple[Affine, ...]] | None:
+    """Where a block reads: a map of its iterators, and what stands still around it and is added to each output.
+
+    None if loop variables or loads are in the indices, or iterators do not begin at 0.
+    """
     own = {id(item.var) for item in site.block.iter_vars}
+    inside = iter_ranges(site.block)
+    outputs: list[PrimExpr] = []
+    added: list[Affine] = []
     for index in indices:
-        if any(id(var) not in own for var in variables_of(index)):
+        form, still = Affine.of(index, inside).moving(own)
+        if not form.variables <= own or not still.variables <= site.held:
             return None
         if any(isinstance(node, t.BufferLoad) for node in post_order(index)):
             return None
+        outputs.append(form.expr() if still.terms else index)
+        added.append(still if still.terms else Affine.constant(0))
     if any(getattr(item.dom.min, "value", None) != 0 for item in site.block.iter_vars):
         return None
-    return IndexMap(tuple(item.var for item in site.block.iter_vars), tuple(indices))
+    return IndexMap(tuple(item.var for item in site.block.iter_vars), tuple(outputs)), tuple(added)
 
 
 def digit_windows(
@@ -46,10 +54,13 @@ def digit_windows(
     plain = all(form.shifted(-form.offset).is_variable() is not None or form.value is not None for form in forms)
     if plain or any(Affine.of(axis.extent, ranges).value != 1 for axis in region.region):
         return {}
-    read = reading_map(site, [axis.min for axis in region.region])
+    reading = reading_map(site, [axis.min for axis in region.region])
     extents = [item.dom.extent for item in site.block.iter_vars]
-    back = read.inverted(extents) if read is not None and read.is_bijective(extents) else None
-    if read is None or back is None:
+    if reading is None or any(still.terms for still in reading[1]):
+        return {}
+    read = reading[0]
+    back = read.inverted(extents) if read.is_bijective(extents) else None
+    if back is None:
         return {}
     known: dict[int, Bound] = {}
     for var, bound, all_there, form, size in zip(

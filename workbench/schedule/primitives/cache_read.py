@@ -48,7 +48,7 @@ def cache_read(
     that does not read it.
     """
     site = state.block(block)
-    require_leaf(state, site, "cache what is read by")
+    require_leaf(state, site, "cache what is read by", around=True)
     old = read_buffer(state, block, read_buffer_index)
     consumers = chosen_readers(state, old, site, consumer_blocks)
     writing = any(region.buffer is old for other in consumers for region in other.block.writes)
@@ -85,7 +85,7 @@ def chosen_readers(
             fix="leave consumer_blocks out for all of them",
             nodes=(other.block,),
         )
-        require_leaf(state, other, "cache what is read by")
+        require_leaf(state, other, "cache what is read by", around=True)
     return found
 
 

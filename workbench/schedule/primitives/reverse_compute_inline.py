@@ -73,7 +73,8 @@ def _reader_of(
 ) -> tuple[dict[Var, PrimExpr], PrimExpr]:
     """The iterators of the consumer that reads what the producer's iterators write, and whether there is one."""
     extents = [item.dom.extent for item in site.block.iter_vars]
-    read = reading_map(site, load.indices)
+    reading = reading_map(site, load.indices)
+    read, added = reading if reading is not None else (None, ())
     back = read.inverted(extents) if read is not None and read.is_injective(extents) else None
     if read is None or back is None:
         raise refuse(
@@ -87,9 +88,13 @@ def _reader_of(
     simplifier = Simplifier()
     for item in producer.block.iter_vars:
         simplifier.bind_range(item.var, item.dom.min, item.dom.extent)
-    at = [simplifier.simplify(value) for value in back.map_indices(store.indices)]
+    written = [
+        build.subtract(index, still.expr()) if still.terms else index
+        for index, still in zip(store.indices, added, strict=True)
+    ]  # fmt: skip
+    at = [simplifier.simplify(value) for value in back.map_indices(written)]
     conditions = [build.all_of(value >= 0, value < extent) for value, extent in zip(at, extents, strict=True)]
-    found = zip(read.map_indices(at), store.indices, strict=True)
+    found = zip(read.map_indices(at), written, strict=True)
     conditions += [build.equal(index, where) for index, where in found]
     values = {item.var: build.cast(item.var.dtype, value) for item, value in zip(site.block.iter_vars, at, strict=True)}
     return values, simplifier.simplify(build.all_of(*conditions))
