@@ -12,11 +12,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ..arith.nodes import Mul
+from ..core.node import substitute
 from ..tir import nodes as t
 from .affine import Affine, Ranges, Unit
 from .bindings import Digit, Source, only_atom
 from .regions import bound_forms
 from .tree import BlockSite, extent_of, iter_ranges
+
+Factor = int | Affine
+"""A number, or a form of what stands still."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +75,9 @@ def recovered(loops: Sequence[t.For], touched: Sequence[Touch]) -> set[int]:
 
 @dataclass(frozen=True)
 class _Index:
-    """One axis of an access: its first index over the loops around, and how many follow; None where not affine."""
+    """One axis of an access: its first index over the loops around, and how many follow."""
 
-    low: Affine | None
+    low: Affine
     length: Affine
     units: tuple[tuple[int, Unit], ...] = ()
 
@@ -86,10 +91,10 @@ def _indices(touch: Touch) -> list[_Index]:
     for bounds in touch.region.region:
         low = Affine.of(bounds.min, inner)
         length = Affine.of(bounds.extent, ranges)
-        if not low.opaque_variables().isdisjoint(values):
-            made.append(_Index(None, length))
-            continue
-        low = low.substituted(values, ranges)
+        if low.opaque_variables().isdisjoint(values):
+            low = low.substituted(values, ranges)
+        else:  # a product, as like as not
+            low = Affine.of(substitute(bounds.min, {item.var: value for item, value in site.bindings}), ranges)
         made.append(_Index(low, length, tuple(low.grouped()[0])))
     return made
 
@@ -116,22 +121,32 @@ def _units_given(
     loop: t.For, running: list[frozenset[int]], touched: Sequence[Touch], indices: list[_Index]
 ) -> list[tuple[int, int | None]]:
     """The digits of `loop` that the index of one axis determines."""
-    shapes: list[dict[tuple[int, int | None], tuple[int, Affine, Affine]]] = []
+    shapes: list[dict[tuple[int, int | None], tuple[Factor, Affine, Affine]]] = []
     for touch, index, relaxed in zip(touched, indices, running, strict=True):
         shapes.append(_digit_shapes(loop, relaxed, touch.site.ranges, index))
         if not shapes[-1]:
             return []
     given: list[tuple[int, int | None]] = []
     for digit, (factor, low, _) in shapes[0].items():
-        if all(digit in shape and shape[digit][0] == factor for shape in shapes[1:]):
+        if all(digit in shape and _is_same(shape[digit][0], factor) for shape in shapes[1:]):
             if _fits(factor, [(shape[digit][1], shape[digit][2]) for shape in shapes], touched[0], low):
                 given.append(digit)
     return given
 
 
-def _fits(factor: int, rests: list[tuple[Affine, Affine]], touch: Touch, base: Affine) -> bool:
+def _is_same(one: Factor, other: Factor) -> bool:
+    if isinstance(one, Affine) and isinstance(other, Affine):
+        return one.same_as(other)
+    return isinstance(one, int) and one == other
+
+
+def _fits(factor: Factor, rests: list[tuple[Affine, Affine]], touch: Touch, base: Affine) -> bool:
     """True if all rests lie in one interval shorter than `factor`."""
     ranges = touch.site.ranges
+    if isinstance(factor, Affine):
+        low, high = rests[0]
+        alike = all(low.same_as(first) and high.same_as(last) for first, last in rests[1:])
+        return alike and factor.minus(high.minus(low)).shifted(-1).never_negative(ranges)
     least, most = 0, 0
     for low, high in rests:
         first, last = low.minus(base).interval(ranges)[0], high.minus(base).interval(ranges)[1]
@@ -143,18 +158,38 @@ def _fits(factor: int, rests: list[tuple[Affine, Affine]], touch: Touch, base: A
 
 def _digit_shapes(
     loop: t.For, relaxed: frozenset[int], ranges: Ranges, index: _Index
-) -> dict[tuple[int, int | None], tuple[int, Affine, Affine]]:
+) -> dict[tuple[int, int | None], tuple[Factor, Affine, Affine]]:
     """For each digit of `loop` in an axis' index: its factor, and the extremes of the rest."""
-    found: dict[tuple[int, int | None], tuple[int, Affine, Affine]] = {}
+    found: dict[tuple[int, int | None], tuple[Factor, Affine, Affine]] = {}
     for factor, unit in index.units:
+        size = _symbolic_factor(loop, unit, relaxed, ranges) if factor == 1 else None
+        if size is not None:
+            assert unit.atom is not None
+            rest = index.low.minus(Affine({unit.atom: 1}, 0))
+            least, most = rest.least(relaxed, ranges), rest.greatest(relaxed, ranges)
+            if least is not None and most is not None:
+                found[1, None] = (size, least, most.plus(index.length).shifted(-1))
+            continue
         digit = _loop_digit(loop, unit)
-        if digit is None or index.low is None:
+        if digit is None:
             continue
         rest = index.low.minus(_unit_affine(unit, ranges).times(factor))
         least, most = rest.least(relaxed, ranges), rest.greatest(relaxed, ranges)
         if least is not None and most is not None:
             found[digit] = (factor, least, most.plus(index.length).plus(Affine.constant(-1)))
     return found
+
+
+def _symbolic_factor(loop: t.For, unit: Unit, relaxed: frozenset[int], ranges: Ranges) -> Affine | None:
+    """The number of which a unit is the loop's multiple, ``i * (n // 2)``: one that the running loops do not change."""
+    product = unit.atom.expr if unit.atom is not None else None
+    if not isinstance(product, Mul):
+        return None
+    for one, other in ((product.a, product.b), (product.b, product.a)):
+        if one is loop.var:
+            size = Affine.of(other, ranges)
+            return size if size.variables.isdisjoint(relaxed | {id(loop.var)}) else None
+    return None
 
 
 def _running(site: BlockSite, loops: Sequence[t.For], known: set[int]) -> frozenset[int]:

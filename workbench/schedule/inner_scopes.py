@@ -17,7 +17,7 @@ whose iterations run at once are asked again, since O may read more than before.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..analysis.affine import Affine
@@ -32,7 +32,7 @@ from .errors import ScheduleError
 from .inlining import is_accessed
 from .kinds import require_still_independent
 from .references import BlockRV, LoopRV
-from .state import Change, ScheduleState
+from .state import Change, ScheduleState, is_mark
 from .surgery import declared_around, replaced
 
 IN_THE_BLOCK_AROUND = frozenset({"E-SCHEDULE-LEAF"})
@@ -42,29 +42,52 @@ IN_A_LOOP_AROUND = frozenset({"E-SCHEDULE-CACHE-WRITTEN", "E-SCHEDULE-CACHE-SHAR
 Act = Callable[[ScheduleState], Change[Any]]
 
 
+@dataclass(frozen=True)
+class _Attempt:
+    """What is to be done, with which references, and why it was refused."""
+
+    act: Act
+    given: Sequence[BlockRV | LoopRV]
+    refusal: ScheduleError
+
+    def of(self, inner: ScheduleState) -> Change[Any]:
+        """The change of the body of a block or loop.  Raises the refusal where a reference stands outside of it, or
+        statements beside its blocks touch buffers."""
+        tree = inner.tree
+        for item in self.given:
+            block = tree.blocks.get(item.target) if isinstance(item, BlockRV) else None
+            is_there = id(item.target) in tree.loops or (block is not None and block.block is not tree.root)
+            if not is_there and not (isinstance(item, LoopRV) and is_mark(item)):
+                raise self.refusal
+        if tree.loose:
+            raise self.refusal
+        return self.act(inner)
+
+
 def run_inside(state: ScheduleState, arguments: Iterable[Any], act: Act, refusal: ScheduleError) -> Change[Any]:
     """What a primitive does that was refused with `refusal`, done in the block around all references, or in a loop
     around the block.  Raises `refusal` if there is none in which it is legal."""
     given = _references(arguments)
+    attempt = _Attempt(act, given, refusal)
     if refusal.code in IN_THE_BLOCK_AROUND:
         outer = _scope_of(state, given)
         if outer is not None:
-            return _in_block(state, outer, act, refusal)
+            return _in_block(state, outer, attempt)
     blocks = [state.tree.blocks[item.target] for item in given if isinstance(item, BlockRV)]
     if refusal.code in IN_A_LOOP_AROUND and blocks:
         for loop in blocks[0].loops:
             if all(any(loop is other for other in site.loops) for site in blocks):
                 try:
-                    return _in_loop(state, blocks[0], loop, act, refusal)
+                    return _in_loop(state, blocks[0], loop, attempt)
                 except ScheduleError:
                     continue
     raise refusal
 
 
-def _in_block(state: ScheduleState, outer: BlockSite, act: Act, refusal: ScheduleError) -> Change[Any]:
+def _in_block(state: ScheduleState, outer: BlockSite, attempt: _Attempt) -> Change[Any]:
     own = _own_buffers(state, outer)
     block = outer.block
-    change = _acted(state, _body_of(state, block.iter_vars, (*block.alloc_buffers, *own), block.body), act, refusal)
+    change = attempt.of(_body_of(state, block.iter_vars, (*block.alloc_buffers, *own), block.body))
     root = Tree.of(change.func).root
     kept, theirs = {id(buffer) for buffer in root.alloc_buffers}, {id(buffer) for buffer in own}
     allocated = tuple(buffer for buffer in root.alloc_buffers if id(buffer) not in theirs)
@@ -78,23 +101,17 @@ def _in_block(state: ScheduleState, outer: BlockSite, act: Act, refusal: Schedul
     return _checked(state, func, change)
 
 
-def _in_loop(state: ScheduleState, site: BlockSite, loop: t.For, act: Act, refusal: ScheduleError) -> Change[Any]:
+def _in_loop(state: ScheduleState, site: BlockSite, loop: t.For, attempt: _Attempt) -> Change[Any]:
     around = site.loops[: next(number for number, item in enumerate(site.loops) if item is loop) + 1]
     scope = site.scope
     assert scope is not None
     variables = tuple(t.IterVar(item.var, t.Range(item.min, item.extent), t.IterKind.SPATIAL) for item in around)
-    change = _acted(state, _body_of(state, (*scope.iter_vars, *variables), (), loop.body), act, refusal)
+    change = attempt.of(_body_of(state, (*scope.iter_vars, *variables), (), loop.body))
     root = Tree.of(change.func).root
     func = replaced(state.func, {id(loop): loop.replace(body=root.body)})
     now = Tree.of(func).blocks[scope.name].block
     func = replaced(func, {id(now): now.replace(alloc_buffers=(*now.alloc_buffers, *root.alloc_buffers))})
     return _checked(state, _declared(func, site.path), change)
-
-
-def _acted(state: ScheduleState, inner: ScheduleState, act: Act, refusal: ScheduleError) -> Change[Any]:
-    if inner.tree.loose:
-        raise refusal
-    return act(inner)
 
 
 def _declared(func: t.PrimFunc, path: Sequence[t.Stmt]) -> t.PrimFunc:

@@ -52,7 +52,8 @@ def digit_windows(
     inside = iter_ranges(site.block)
     forms = [Affine.of(axis.min, inside) for axis in region.region]
     plain = all(form.shifted(-form.offset).is_variable() is not None or form.value is not None for form in forms)
-    if plain or any(Affine.of(axis.extent, ranges).value != 1 for axis in region.region):
+    below = any(least is None or least < 0 for least, _ in (form.interval(inside) for form in forms))
+    if plain or below or any(Affine.of(axis.extent, ranges).value != 1 for axis in region.region):
         return {}
     reading = reading_map(site, [axis.min for axis in region.region])
     extents = [item.dom.extent for item in site.block.iter_vars]

@@ -263,8 +263,10 @@ class IndexMap:
         if values is None:
             return None
         simplifier = Simplifier()
-        for var, extent in zip(outputs, self.map_shape(shape), strict=True):
-            simplifier.bind_range(var, build.const(0), extent)
+        known = self._simplifier([build.convert(extent) for extent in shape])
+        if all(known.bound(output).low >= 0 for output in self.final_indices):
+            for var, extent in zip(outputs, self.map_shape(shape), strict=True):
+                simplifier.bind_range(var, build.const(0), extent)
         return IndexMap(outputs, tuple(simplifier.simplify(value) for value in values))
 
     def _solved(self, shape: Sequence[Any]) -> IndexMap | None:
