@@ -58,7 +58,8 @@ def a_consumer_by_digits_moved(rng: random.Random) -> Drawn:
     text = _main(f'A: T.Buffer(({n}, {m}), "int32"), C: T.Buffer(({n * m},), "int32")',
                  f'B = T.alloc_buffer(({n}, {m}), "int32")', *made, *read)  # fmt: skip
     form = rng.choice(("rows", "elements", "split rows", "split columns"))
-    factor = rng.choice([size for size in range(1, m + 1) if m % size == 0 or form == "split rows"])
+    whole = n if form == "split rows" else m
+    factor = rng.choice([size for size in range(1, whole + 1) if whole % size == 0])
 
     def steps(sch: Schedule) -> None:
         rows, columns = sch.get_loops("B")

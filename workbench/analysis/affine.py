@@ -86,8 +86,7 @@ class Ranges:
 
     def copy(self) -> Ranges:
         made = Ranges()
-        made.bounds = dict(self.bounds)
-        made.holders = list(self.holders)
+        made.bounds, made.holders = dict(self.bounds), list(self.holders)
         return made
 
     def enter(self, var: Var, low: Affine, high: Affine) -> None:
@@ -234,9 +233,8 @@ class Affine:
             if atom.is_var and id(atom.expr) in values:
                 result = result.plus(values[id(atom.expr)].times(factor))
             elif atom.inner is not None and not atom.variables.isdisjoint(values):
-                result = result.plus(
-                    atom.inner.substituted(values, ranges).floordiv(atom.divisor, ranges).times(factor)
-                )
+                inner = atom.inner.substituted(values, ranges)
+                result = result.plus(inner.floordiv(atom.divisor, ranges).times(factor))
             else:
                 result = result.plus(Affine({atom: factor}, 0))
         return result
@@ -258,9 +256,8 @@ class Affine:
                 continue
             quotient = _quotient_of(atom, factor, left)
             if quotient is not None:
-                found.append(
-                    (left.pop(quotient), Unit(None, Affine({quotient: 1}, 0), atom.divisor // quotient.divisor))
-                )
+                digit = Unit(None, Affine({quotient: 1}, 0), atom.divisor // quotient.divisor)
+                found.append((left.pop(quotient), digit))
                 left.pop(atom)
                 continue
             if factor % atom.divisor:

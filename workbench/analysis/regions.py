@@ -205,6 +205,13 @@ def union(bounds: Sequence[Bound], ranges: Ranges) -> Bound | None:
     return Bound(low, high)
 
 
+def meet(one: Bound, other: Bound, ranges: Ranges) -> Bound | None:
+    """What lies in both bounds; None if their ends cannot be compared."""
+    low = _chosen(one.low.times(-1), other.low.times(-1), ranges)
+    high = _chosen(one.high, other.high, ranges)
+    return None if low is None or high is None else Bound(low.times(-1), high)
+
+
 def _chosen(one: Affine, other: Affine, ranges: Ranges) -> Affine | None:
     """The smaller of two forms; None if neither is shown to be."""
     if other.minus(one).never_negative(ranges):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..analysis.affine import Affine, Ranges, variables_of
 from ..analysis.bindings import writes_box
 from ..analysis.coverage import fills_domain
-from ..analysis.regions import Bound, hull, union
+from ..analysis.regions import Bound, hull, meet, union
 from ..analysis.tree import BlockSite, Tree, iter_ranges
 from ..arith import build
 from ..arith.nodes import PrimExpr, Var
@@ -111,9 +111,7 @@ def available_box(state: ScheduleState, old: t.Buffer, consumers: Sequence[Block
 def _needed(state: ScheduleState, old: t.Buffer, consumers: Sequence[BlockSite]) -> Box:
     """What blocks read of a buffer, of which only that need be there."""
     reads = [(site, region) for site in consumers for region in site.reads if region.buffer is old]
-    boxes = [
-        hull(region, site, frozenset(id(loop.var) for loop in site.loops), site.ranges) for site, region in reads
-    ]  # fmt: skip
+    boxes = [_read_box(site, region) for site, region in reads]
     bounds = [
         union([bound for bound in axis if bound is not None], consumers[0].ranges) if None not in axis else None
         for axis in zip(*boxes, strict=True)
@@ -135,6 +133,23 @@ def _needed(state: ScheduleState, old: t.Buffer, consumers: Sequence[BlockSite])
     )
     pairs = zip(known, sizes, strict=True)
     return [(bound.low.expr(), build.const(size)) for bound, size in pairs if size is not None]
+
+
+def _read_box(site: BlockSite, region: t.BufferRegion) -> tuple[Bound | None, ...]:
+    """What a block reads while its loops run, which may reach beyond its domain, where it does not run."""
+    own = {id(item.var) for item in site.block.iter_vars}
+    found: list[Bound | None] = []
+    run = hull(region, site, frozenset(id(loop.var) for loop in site.loops), site.ranges)
+    for axis, bound in zip(region.region, run, strict=True):
+        moving, still = Affine.of(axis.min, iter_ranges(site.block)).moving(own)
+        least, most = moving.interval(iter_ranges(site.block))
+        length = Affine.of(axis.extent, site.ranges).value
+        if bound is None or least is None or most is None or length is None:
+            found.append(None)
+        else:
+            domain = Bound(still.shifted(least), still.shifted(most + length - 1))
+            found.append(meet(bound, domain, site.ranges))
+    return tuple(found)
 
 
 def _are_same(one: Sequence[Bound | None], other: Sequence[Bound | None]) -> bool:

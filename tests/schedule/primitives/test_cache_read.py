@@ -8,8 +8,9 @@ import pytest
 
 from tests.conftest import Golden
 from tests.schedule import programs as p
-from tests.schedule.harness import Program, Steps, check_refusal, check_steps
+from tests.schedule.harness import Program, Steps, check_numbers, check_refusal, check_steps
 from workbench.schedule import Schedule
+from workbench.tir.script import parse
 
 
 def test_local(golden: Golden) -> None:
@@ -22,6 +23,29 @@ def test_local(golden: Golden) -> None:
 def cache_written(sch: Schedule) -> Any:
     sch.compute_at("C", sch.get_loops("D")[0])
     return sch.cache_read("D", 0, "local")
+
+
+def test_a_loop_that_is_longer_than_what_it_reads() -> None:
+    """Within the loop that both share, what is copied ends with the block's domain."""
+    func = parse("""
+@T.prim_func
+def main(A: T.Buffer((4, 3), "float32"), C: T.Buffer((4, 3), "float32")):
+    B = T.alloc_buffer((4, 3), "float32")
+    for i in range(4):
+        for j in range(3):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * T.float32(2)
+        for j in range(5):
+            with T.block("C"):
+                vi = T.axis.spatial(4, i)
+                vj = T.axis.spatial(3, j)
+                T.where(j < 3)
+                C[vi, vj] = B[vi, vj] + T.float32(1)
+""")
+    sch = Schedule(func)
+    sch.cache_read("C", 0, "local")
+    check_numbers(func, sch.func)
 
 
 REFUSALS: dict[str, tuple[Program, Steps, str]] = {

@@ -84,6 +84,13 @@ def test_a_part_of_what_is_made(index: str) -> None:
     check_numbers(func, sch.func)
 
 
+def test_a_value_under_a_condition_where_all_is_made() -> None:
+    func = read_at("T.if_then_else(1 <= v0, B[v0], T.float32(0))")
+    sch = Schedule(func)
+    sch.reverse_compute_inline("C")
+    check_numbers(func, sch.func)
+
+
 REFUSALS: dict[str, tuple[Program, Steps, str]] = {
     "no input": (p.chain, lambda s: s.reverse_compute_inline("one"), "E-SCHEDULE-INLINE-INPUT"),
     "reads": (p.chain, lambda s: s.reverse_compute_inline("three"), "E-SCHEDULE-INLINE-READS"),
@@ -91,6 +98,10 @@ REFUSALS: dict[str, tuple[Program, Steps, str]] = {
     "overwritten between": (
         lambda: overwritten(same_loop=False, reads="A[vi]"), lambda s: s.reverse_compute_inline("use"),
         "E-SCHEDULE-PRODUCER-LATE",
+    ),
+    "values where nothing is made": (
+        lambda: read_at("T.if_then_else(1 <= v0, B[v0 - 1], T.float32(0))"),
+        lambda s: s.reverse_compute_inline("C"), "E-SCHEDULE-PARTIAL",
     ),
     "index": (lambda: read_at("B[v0 % 4]"), lambda s: s.reverse_compute_inline("C"), "E-SCHEDULE-INLINE-INDEX"),
     "not all of its domain": (

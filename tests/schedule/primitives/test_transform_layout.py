@@ -134,6 +134,10 @@ def aligned_first(sch: Schedule) -> Any:
 
 FOURS = "lambda i: (i // 4, i % 4)"
 ROWS = "lambda i, j: (i, j // 4, j % 4)"
+def test_every_second_row_is_padding(golden: Golden) -> None:
+    check_steps(golden, p.matmul, lambda sch: sch.transform_layout("C", "C", lambda i, j: (i * 2, j), 0.0))
+
+
 REFUSALS: dict[str, tuple[Any, Any, str]] = {
     "rank": (p.matmul, lambda s: s.transform_layout("C", "C", lambda i: i), "E-SCHEDULE-MAP-RANK"),
     "negative": (p.matmul, lambda s: s.transform_layout("C", "C", lambda i, j: (i - 1, j)), "E-SCHEDULE-MAP-SHAPE"),
@@ -145,7 +149,7 @@ REFUSALS: dict[str, tuple[Any, Any, str]] = {
         p.matmul, lambda s: s.transform_layout("C", "A", lambda i, k: (i, k // 4, k % 4), 0.0), "E-SCHEDULE-LAYOUT-PAD",
     ),
     "pad of no simple form": (
-        p.matmul, lambda s: s.transform_layout("C", "C", lambda i, j: (i * 2, j), 0.0), "E-SCHEDULE-LAYOUT-PAD",
+        p.matmul, lambda s: s.transform_layout("C", "C", lambda i, j: (i * i, j), 0.0), "E-SCHEDULE-LAYOUT-PAD",
     ),
     "pad of another kind": (
         p.matmul,

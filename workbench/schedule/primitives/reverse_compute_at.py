@@ -7,7 +7,7 @@ from dataclasses import replace
 from ...analysis.affine import Affine, Ranges
 from ...analysis.bindings import binding_facts, writes_box
 from ...analysis.reduction_loops import reduce_variables
-from ...analysis.regions import Bound, hull
+from ...analysis.regions import Bound, hull, meet
 from ...analysis.tree import BlockSite, LoopSite, iter_ranges
 from ...arith.nodes import Var
 from ...tir import nodes as t
@@ -207,22 +207,9 @@ def _whole(producer: BlockSite, written: t.BufferRegion) -> list[Bound | None]:
     loops = frozenset(id(loop.var) for loop in producer.loops)
     run = hull(written, producer, loops, producer.ranges)
     return [
-        None if one is None or other is None else _narrower(one, other, domain)
+        None if one is None or other is None else meet(one, other, domain)
         for one, other in zip(found, run, strict=True)
     ]
-
-
-def _narrower(one: Bound, other: Bound, ranges: Ranges) -> Bound | None:
-    """What lies in both bounds; None if their ends cannot be compared."""
-    low = _further(one.low, other.low, ranges)
-    high = _further(one.high.times(-1), other.high.times(-1), ranges)
-    return None if low is None or high is None else Bound(low, high.times(-1))
-
-
-def _further(one: Affine, other: Affine, ranges: Ranges) -> Affine | None:
-    if one.minus(other).never_negative(ranges):
-        return one
-    return other if other.minus(one).never_negative(ranges) else None
 
 
 def _join(

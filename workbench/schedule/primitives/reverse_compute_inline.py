@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from ...analysis.bindings import binding_facts
-from ...analysis.tree import BlockSite
+from ...analysis.affine import Affine
+from ...analysis.bindings import binding_facts, writes_box
+from ...analysis.regions import hull
+from ...analysis.tree import BlockSite, iter_ranges
 from ...arith import build
-from ...arith.nodes import PrimExpr, Var
+from ...arith.nodes import Call, PrimExpr, Var
 from ...arith.simplify import Simplifier
 from ...core import origin
 from ...core.equal import same
@@ -48,6 +50,8 @@ def reverse_compute_inline(state: ScheduleState, block: BlockRV) -> Change[None]
         fix="inline the producer instead: compute_inline",
         nodes=(site.block,),
     )
+    if _is_conditional(store, load.buffer):
+        _require_made(state, site, load, producer)
     values, condition = _reader_of(site, load, producer, made_store)
 
     def post(node: Node) -> Node | None:
@@ -66,6 +70,41 @@ def reverse_compute_inline(state: ScheduleState, block: BlockRV) -> Change[None]
     touched = [region.buffer for block in (site.block, producer.block) for region in (*block.reads, *block.writes)]
     require_still_independent(state, func, [buffer for buffer in touched if buffer is not load.buffer])
     return Change(func)
+
+
+def _is_conditional(store: t.BufferStore, buffer: t.Buffer) -> bool:
+    """Whether a value reads a buffer under a condition only."""
+    return any(
+        isinstance(node, Call) and node.op == "if_then_else" and any(load.buffer is buffer for load in _loads(node))
+        for node in post_order(store.value)
+    )
+
+
+def _require_made(state: ScheduleState, site: BlockSite, load: t.BufferLoad, producer: BlockSite) -> None:
+    """Refuse a consumer that has values for elements that are not made: the producer does not run there."""
+    region = next(item for item in producer.block.writes if item.buffer is load.buffer)
+    made = hull(region, producer, frozenset(id(loop.var) for loop in producer.loops), producer.ranges)
+    inside = writes_box(producer, region, producer.loops)
+    ranges = iter_ranges(site.block, producer.ranges)
+    everything = frozenset(id(item.var) for item in site.block.iter_vars)
+    for index, bound in zip(load.indices, made, strict=True):
+        form = Affine.of(index, ranges)
+        low, high = form.least(everything, ranges), form.greatest(everything, ranges)
+        if bound is None or low is None or high is None:
+            inside = False
+        else:
+            gaps = low.minus(bound.low), bound.high.minus(high)
+            inside = inside and all(gap.never_negative(ranges) for gap in gaps)
+    require_legal(
+        state,
+        inside,
+        "E-SCHEDULE-PARTIAL",
+        f"cannot inline {site.name}: it has values where {load.buffer.name} is not shown to be made",
+        found="a read under a condition, of more than the producer writes",
+        expected="a producer of all elements that the indices lead to",
+        fix="inline the producer instead: compute_inline",
+        nodes=(site.block, producer.block),
+    )
 
 
 def _reader_of(
