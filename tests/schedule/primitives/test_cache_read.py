@@ -10,6 +10,7 @@ from tests.conftest import Golden
 from tests.schedule import programs as p
 from tests.schedule.harness import Program, Steps, check_numbers, check_refusal, check_steps
 from workbench.schedule import Schedule
+from workbench.tir import nodes as t
 from workbench.tir.script import parse
 
 
@@ -23,6 +24,26 @@ def test_local(golden: Golden) -> None:
 def cache_written(sch: Schedule) -> Any:
     sch.compute_at("C", sch.get_loops("D")[0])
     return sch.cache_read("D", 0, "local")
+
+
+def test_between_writer_and_reader_in_a_loop_of_both(golden: Golden) -> None:
+    check_steps(golden, p.matmul, cache_written)
+
+
+def looked_up() -> t.PrimFunc:
+    """C[i] = B[T[i]] beside the block that makes B: what is read of it cannot be told."""
+    return parse("""
+@T.prim_func
+def main(A: T.Buffer((4,), "float32"), T_: T.Buffer((4,), "int32"), C: T.Buffer((4,), "float32")):
+    B = T.alloc_buffer((4,), "float32")
+    for i in range(4):
+        with T.block("B"):
+            vi = T.axis.spatial(4, i)
+            B[vi] = A[vi] * T.float32(2)
+        with T.block("C"):
+            vi = T.axis.spatial(4, i)
+            C[vi] = B[T_[vi]] + T.float32(1)
+""")
 
 
 def test_a_loop_that_is_longer_than_what_it_reads() -> None:
@@ -49,7 +70,7 @@ def main(A: T.Buffer((4, 3), "float32"), C: T.Buffer((4, 3), "float32")):
 
 
 REFUSALS: dict[str, tuple[Program, Steps, str]] = {
-    "written": (p.matmul, cache_written, "E-SCHEDULE-CACHE-WRITTEN"),
+    "written": (looked_up, lambda s: s.cache_read("C", "B", "local"), "E-SCHEDULE-CACHE-WRITTEN"),
 }
 
 
