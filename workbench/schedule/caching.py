@@ -119,7 +119,7 @@ def _needed(state: ScheduleState, old: t.Buffer, consumers: Sequence[BlockSite])
     known = [bound for bound in bounds if bound is not None]
     sizes = [bound.high.minus(bound.low).shifted(1).value for bound in known]
     whole = id(old) in (state.full or ()) or any(
-        _are_same(box, bounds) and writes_box(site, region, site.loops)
+        _is_point(region) and _are_same(box, bounds) and writes_box(site, region, site.loops)
         for box, (site, region) in zip(boxes, reads, strict=True)
     )
     require(
@@ -133,6 +133,11 @@ def _needed(state: ScheduleState, old: t.Buffer, consumers: Sequence[BlockSite])
     )
     pairs = zip(known, sizes, strict=True)
     return [(bound.low.expr(), build.const(size)) for bound, size in pairs if size is not None]
+
+
+def _is_point(region: t.BufferRegion) -> bool:
+    """Whether a region is one element: of a larger one a block may touch a part."""
+    return all(getattr(axis.extent, "value", None) == 1 for axis in region.region)
 
 
 def _read_box(site: BlockSite, region: t.BufferRegion) -> tuple[Bound | None, ...]:
