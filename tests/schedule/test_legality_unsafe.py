@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.schedule import programs as p
+from tests.schedule.primitives.test_cache_read import looked_up
 from workbench.core.equal import fingerprint
 from workbench.schedule import Schedule, ScheduleError, Trace
 from workbench.tir import nodes as t
@@ -26,18 +27,13 @@ def decompose_inside(sch: Schedule, unsafe: bool) -> Any:
     return sch.decompose_reduction("C", i, unsafe=unsafe)
 
 
-def cache_in_same_loops(sch: Schedule, unsafe: bool) -> Any:
-    sch.compute_at("C", sch.get_loops("D")[0])
-    return sch.cache_write("C", 0, "local", unsafe=unsafe)
-
-
 CASES: dict[str, tuple[Callable[[], t.PrimFunc], Steps, str]] = {
     "parallel": (p.matmul, lambda s, u: s.parallel(s.get_loops("C")[2], unsafe=u), "depend on each other"),
     "vectorize": (p.stencil, lambda s, u: s.vectorize(s.get_loops("step")[1], unsafe=u), "depend on each other"),
     "bind": (p.matmul, lambda s, u: s.bind(s.get_loops("C")[2], "blockIdx.x", unsafe=u), "depend on each other"),
     "reorder": (p.skewed, swap_wave, "the wrong way round"),
     "decompose": (p.matmul, decompose_inside, "stands outside"),
-    "cache_write": (p.matmul, cache_in_same_loops, "inside the same loops"),
+    "cache_read": (looked_up, lambda s, u: s.cache_read("C", "B", "local", unsafe=u), "in or after the loops"),
 }  # fmt: skip
 
 

@@ -110,24 +110,20 @@ def available_box(state: ScheduleState, old: t.Buffer, consumers: Sequence[Block
 
 def _needed(state: ScheduleState, old: t.Buffer, consumers: Sequence[BlockSite]) -> Box:
     """What blocks read of a buffer, of which only that need be there."""
-    reads = [(site, region) for site in consumers for region in site.reads if region.buffer is old]
-    boxes = [_read_box(site, region) for site, region in reads]
+    boxes = [_read_box(site, region) for site in consumers for region in site.reads if region.buffer is old]
+    ranges = consumers[0].ranges
     bounds = [
-        union([bound for bound in axis if bound is not None], consumers[0].ranges) if None not in axis else None
+        union([bound for bound in axis if bound is not None], ranges) if None not in axis else None
         for axis in zip(*boxes, strict=True)
     ]  # fmt: skip
     known = [bound for bound in bounds if bound is not None]
     sizes = [bound.high.minus(bound.low).shifted(1).value for bound in known]
-    whole = id(old) in (state.full or ()) or any(
-        _is_point(region) and _are_same(box, bounds) and writes_box(site, region, site.loops)
-        for box, (site, region) in zip(boxes, reads, strict=True)
-    )
     require(
-        len(known) == len(bounds) and None not in sizes and whole,
+        len(known) == len(bounds) and None not in sizes and _is_there(state, old, known, consumers),
         "E-SCHEDULE-REGION",
-        f"what is read of {old.name} in there is not known to be a box of constant size",
-        found="an index that is looked up, a stride, or regions that cannot be compared",
-        expected="a box of constant extents, all of which is read",
+        f"what is read of {old.name} in there is not known to be a box of constant size that is made before",
+        found="an index that is looked up, regions that cannot be compared, or elements that may have no value yet",
+        expected="a box of constant extents, made by one block before",
         fix="cache the buffer outside, for the block around",
         nodes=tuple(site.block for site in consumers),
     )
@@ -135,33 +131,48 @@ def _needed(state: ScheduleState, old: t.Buffer, consumers: Sequence[BlockSite])
     return [(bound.low.expr(), build.const(size)) for bound, size in pairs if size is not None]
 
 
-def _is_point(region: t.BufferRegion) -> bool:
-    """Whether a region is one element: of a larger one a block may touch a part."""
-    return all(getattr(axis.extent, "value", None) == 1 for axis in region.region)
+def _is_there(state: ScheduleState, old: t.Buffer, box: Sequence[Bound], consumers: Sequence[BlockSite]) -> bool:
+    """Whether all of a box has a value before the loops of `consumers`, which conditions may keep from reading a part."""
+    if id(old) in (state.full or ()):
+        return True
+    ranges = consumers[0].ranges
+    for writer in state.tree.writers(old):
+        if any(site.order < writer.order or _share_loops(site, writer) for site in consumers):
+            continue
+        for region in writer.block.writes:
+            if region.buffer is old and writes_box(writer, region, writer.loops):
+                made = hull(region, writer, frozenset(id(loop.var) for loop in writer.loops), writer.ranges)
+                if all(bound is not None and _holds(bound, one, ranges) for bound, one in zip(made, box, strict=True)):
+                    return True
+    return False
+
+
+def _share_loops(one: BlockSite, other: BlockSite) -> bool:
+    return any(loop is item for loop in one.loops for item in other.loops)
+
+
+def _holds(outer: Bound, inner: Bound, ranges: Ranges) -> bool:
+    gaps = inner.low.minus(outer.low), outer.high.minus(inner.high)
+    return all(gap.never_negative(ranges) for gap in gaps)
 
 
 def _read_box(site: BlockSite, region: t.BufferRegion) -> tuple[Bound | None, ...]:
-    """What a block reads while its loops run, which may reach beyond its domain, where it does not run."""
+    """What a block reads while its loops run; these may reach beyond its domain, and its indices beyond the buffer,
+    where a condition keeps it from reading."""
     own = {id(item.var) for item in site.block.iter_vars}
     found: list[Bound | None] = []
     run = hull(region, site, frozenset(id(loop.var) for loop in site.loops), site.ranges)
-    for axis, bound in zip(region.region, run, strict=True):
+    for axis, bound, size in zip(region.region, run, region.buffer.shape, strict=True):
         moving, still = Affine.of(axis.min, iter_ranges(site.block)).moving(own)
         least, most = moving.interval(iter_ranges(site.block))
         length = Affine.of(axis.extent, site.ranges).value
         if bound is None or least is None or most is None or length is None:
             found.append(None)
         else:
-            domain = Bound(still.shifted(least), still.shifted(most + length - 1))
-            found.append(meet(bound, domain, site.ranges))
+            domain = meet(bound, Bound(still.shifted(least), still.shifted(most + length - 1)), site.ranges)
+            whole = Bound(Affine.constant(0), Affine.of(size, site.ranges).shifted(-1))
+            found.append(meet(domain, whole, site.ranges) if domain is not None else None)
     return tuple(found)
-
-
-def _are_same(one: Sequence[Bound | None], other: Sequence[Bound | None]) -> bool:
-    return all(
-        a is not None and b is not None and a.low.same_as(b.low) and a.high.same_as(b.high)
-        for a, b in zip(one, other, strict=True)
-    )
 
 
 def _written(state: ScheduleState, buffer: t.Buffer) -> Box:

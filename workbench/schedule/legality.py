@@ -224,12 +224,20 @@ def _are_combined(loop: t.For, *touched: Touch) -> bool:
 def _is_private(state: ScheduleState, loop: t.For, buffer: t.Buffer, sites: Sequence[BlockSite]) -> bool:
     if any(buffer is parameter for parameter in state.func.params):
         return False
-    inside = {site.name for site in sites}
-    if any(site.name not in inside for site in state.tree.accessing(buffer)):
-        return False
-    if any(id(loop.var) in reduce_variables(site) for site in state.tree.writers(buffer)):
-        return False  # an iteration goes on with what others have added
+    around = [stmt for stmt in state.tree.loops[id(loop.var)].path if isinstance(stmt, t.Block)]
+    inside = {id(site.block) for site in sites}
+    for other in state.tree.blocks.values():
+        if any(other.block is block for block in around) or not _touches(other, buffer):
+            continue
+        if id(other.block) not in inside and not any(id(stmt) in inside for stmt in other.path):
+            return False
+        if any(region.buffer is buffer for region in other.block.writes) and id(loop.var) in reduce_variables(other):
+            return False  # an iteration goes on with what others have added
     return not dependence.uncovered(loop, buffer, sites)
+
+
+def _touches(site: BlockSite, buffer: t.Buffer) -> bool:
+    return any(region.buffer is buffer for region in (*site.reads, *site.block.writes))
 
 
 def _independence_fix(loop: t.For, sites: Sequence[BlockSite], across: bool) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from ..core.errors import WorkbenchError
@@ -47,6 +47,8 @@ class Primitive:
     """For arguments in a trace of version v: how they read in version v + 1."""
     keeps_order: bool
     """Everything runs after it in the order in which it ran, whatever memory it touches."""
+    in_loops: bool = False
+    """Where what it copies is written in a loop around the block, it copies within an iteration of that."""
 
     @property
     def doc(self) -> str:
@@ -91,10 +93,12 @@ def primitive(
     migrations: Mapping[int, Migration] | None = None,
     override: bool = False,
     keeps_order: bool | None = None,
+    in_loops: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Enter a function into the table of primitives; see the module's header.
 
     `keeps_order` says that it changes the order of no two accesses; without it that holds of `STILL` categories.
+    `in_loops`: see `Primitive`.
     Raises `WorkbenchError` if the name is taken (unless `override`), or the signature cannot be understood.
     """
 
@@ -102,7 +106,7 @@ def primitive(
         still = category in STILL if keeps_order is None else keeps_order
         PRIMITIVES.register(
             function.__name__,
-            _entry(function, category, version, suggest or {}, migrations or {}, still),
+            replace(_entry(function, category, version, suggest or {}, migrations or {}, still), in_loops=in_loops),
             module=function.__module__,
             override=override,
         )

@@ -19,7 +19,7 @@ from .aliasing import require_order_kept
 from .arguments import UNSAFE, ResultName, checked, index_map_of, recorded, with_numbers
 from .blocks import chosen_buffer
 from .errors import Attempt, ScheduleError, refuse, require
-from .inner_scopes import run_inside
+from .inner_scopes import IN_A_LOOP_AROUND, IN_THE_BLOCK_AROUND, run_inside
 from .references import BlockRV, ExprRV, LoopRV, Reference, make_reference
 from .registry import DECISION, PRIMITIVES, Primitive, accepted
 from .state import Change, ScheduleState
@@ -137,12 +137,19 @@ def _done(entry: Primitive, state: ScheduleState, positional: list[Any], named: 
     try:
         return entry.function(state, *positional, **named)
     except ScheduleError as error:
+        if error.code not in IN_THE_BLOCK_AROUND and not (entry.in_loops and error.code in IN_A_LOOP_AROUND):
+            raise
         given = [*positional, *named.values()]
         return run_inside(state, given, lambda inner: entry.function(inner, *positional, **named), error)
 
 
 def _unsafely(entry: Primitive, state: ScheduleState, positional: list[Any], named: dict[str, Any]) -> Change[Any]:
     """What a primitive does when legality does not stop it; what it went over becomes notes, and marks the function."""
+    try:
+        require_order_kept(state, entry)
+        return _done(entry, state, positional, named)
+    except ScheduleError:
+        pass  # it is done all the same
     working = state.unsafe()
     require_order_kept(working, entry)
     change: Change[Any] = entry.function(working, *positional, **named)

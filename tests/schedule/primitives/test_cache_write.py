@@ -11,6 +11,8 @@ from tests.schedule import odd_programs as q
 from tests.schedule import programs as p
 from tests.schedule.harness import Program, Steps, check_refusal, check_steps
 from workbench.schedule import Schedule
+from workbench.tir import nodes as t
+from workbench.tir.script import parse
 
 
 def test_local(golden: Golden) -> None:
@@ -35,9 +37,36 @@ def shared_cache(sch: Schedule) -> Any:
     return sch.cache_write("C", 0, "local")
 
 
+def triangles() -> t.PrimFunc:
+    """Rows of growing length are made and read in one loop: what an iteration of that makes has no constant size."""
+    return parse("""
+@T.prim_func
+def main(A: T.Buffer((4, 4), "float32"), C: T.Buffer((4, 4), "float32")):
+    B = T.alloc_buffer((4, 4), "float32")
+    for i in range(4):
+        for j in range(i + 1):
+            with T.block("B"):
+                vi = T.axis.spatial(4, i)
+                vj = T.axis.spatial(4, j)
+                B[vi, vj] = A[vi, vj] * T.float32(2)
+        for j in range(i + 1):
+            with T.block("C"):
+                vi = T.axis.spatial(4, i)
+                vj = T.axis.spatial(4, j)
+                C[vi, vj] = B[vi, vj] + T.float32(1)
+""")
+
+
+def test_within_the_loop_in_which_it_has_a_constant_size(golden: Golden) -> None:
+    check_steps(golden, triangles, lambda sch: sch.cache_write("B", 0, "local"))
+
+
+def test_between_writer_and_reader_in_a_loop_of_both(golden: Golden) -> None:
+    check_steps(golden, p.matmul, shared_cache)
+
+
 REFUSALS: dict[str, tuple[Program, Steps, str]] = {
     "no buffer": (p.matmul, lambda s: s.cache_write("C", 1, "local"), "E-SCHEDULE-BUFFER"),
-    "shared": (p.matmul, shared_cache, "E-SCHEDULE-CACHE-SHARED"),
     "region": (q.shifted_store, lambda s: s.cache_write("make", 0, "local"), "E-SCHEDULE-CACHE-REGION"),
 }
 

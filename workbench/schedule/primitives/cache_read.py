@@ -26,6 +26,7 @@ def _since_consumers(arguments: dict[str, Any]) -> dict[str, Any]:
 
 @primitive(
     category="cache",
+    in_loops=True,
     version=2,
     suggest={"read_buffer_index": [0, 1], "storage_scope": ["local", "global"]},
     migrations={1: _since_consumers},

@@ -20,7 +20,7 @@ from ..surgery import Names, replaced
 from .cache_read import chosen_readers
 
 
-@primitive(category="cache", suggest={"write_buffer_index": [0], "storage_scope": ["local", "global"]})
+@primitive(category="cache", in_loops=True, suggest={"write_buffer_index": [0], "storage_scope": ["local", "global"]})
 def cache_write(
     state: ScheduleState,
     block: BlockRV,

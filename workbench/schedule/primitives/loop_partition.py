@@ -9,7 +9,7 @@ from ...analysis.tree import BlockSite, extent_of, iter_ranges
 from ...arith import build
 from ...arith.nodes import PrimExpr, Var
 from ...core import origin
-from ...core.node import post_order, rewrite, substitute
+from ...core.node import Node, post_order, rewrite, substitute
 from ...tir import nodes as t
 from ..arguments import Factor
 from ..errors import refuse, require
@@ -134,12 +134,15 @@ class _Parts:
         return origin.derived(t.For(var, build.const(0), build.const(extent), t.ForKind.SERIAL, body), old)
 
     def _copied(self, offset: int) -> t.Stmt:
-        """The body with fresh variables and block names, and without initialisations that belong to earlier parts."""
-        fresh: dict[Var, PrimExpr] = {}
+        """The body with fresh variables, buffers of its own and block names, and without initialisations that belong to
+        earlier parts."""
+        fresh: dict[Node, Node] = {}
         kept = {site.name: not self._is_later(site, offset) for site in self.sites}
         for node in post_order(self.old.body):
             if isinstance(node, (t.For, t.LetStmt, t.IterVar)):
                 fresh[node.var] = Var(self.names.fresh(node.var.name), node.var.dtype)
+            for buffer in node.alloc_buffers if isinstance(node, t.Block) else ():
+                fresh[buffer] = buffer.replace(name=self.names.fresh(buffer.name))
         body = substitute(self.old.body, fresh)
 
         def post(node: t.Block) -> t.Block | None:
