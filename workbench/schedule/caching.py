@@ -132,7 +132,7 @@ def _needed(state: ScheduleState, old: t.Buffer, consumers: Sequence[BlockSite])
 
 
 def _is_there(state: ScheduleState, old: t.Buffer, box: Sequence[Bound], consumers: Sequence[BlockSite]) -> bool:
-    """Whether all of a box has a value before the loops of `consumers`, which conditions may keep from reading a part."""
+    """Whether all of a box has a value before the loops of `consumers`, which conditions may keep from parts of it."""
     if id(old) in (state.full or ()):
         return True
     ranges = consumers[0].ranges
