@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..analysis.affine import variables_of
 from ..analysis.bindings import guards_only, writes_once
 from ..analysis.coverage import runs_everywhere
-from ..analysis.reduction_loops import adds_once, initialises_first, reduce_variables
+from ..analysis.reduction_loops import adds_once, initialises_first, reduce_variables, runs_once
 from ..analysis.tree import BlockSite, extent_of
 from ..arith import nodes as a
 from ..core.errors import nearest
@@ -198,9 +198,13 @@ def _require_pure(state: ScheduleState, site: BlockSite, verb: str) -> None:
         )
 
 
-def _single_valued(state: ScheduleState, site: BlockSite) -> bool:
+def _single_valued(state: ScheduleState, site: BlockSite, above: frozenset[str] = frozenset()) -> bool:
     """True if each buffer read is written by one regular block at most, or by a reduction and its initialisation; and
-    finished when it is read."""
+    finished when it is read.  What is written several times is so with one value: its writer reads such buffers only.
+
+    `above`: the blocks that this was asked for.
+    """
+    above |= {site.name}
     for region in site.reads:
         writers = state.tree.writers(region.buffer)
         if len(writers) > 1 and not is_decomposed(writers) and not write_apart(writers, region.buffer):
@@ -208,6 +212,9 @@ def _single_valued(state: ScheduleState, site: BlockSite) -> bool:
         if not all(writes_once(over_time(writer.block), writer.held) for writer in writers):
             return False
         if any(_is_unfinished(writer, site) for writer in writers):
+            return False
+        again = [writer for writer in writers if writer.name not in above and not runs_once(writer)]
+        if not all(_single_valued(state, writer, above) for writer in again):
             return False
     return True
 

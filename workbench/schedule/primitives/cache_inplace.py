@@ -44,7 +44,7 @@ def cache_inplace(
         nodes=(site.block,),
     )
     require(
-        any(old is item for item in state.func.params),
+        any(old is item for item in state.func.params) and (state.full is None or id(old) in state.full),
         "E-SCHEDULE-INPLACE",
         f"elements of {old.name} may be undefined before {site.name}",
         found="a buffer that the function allocates",

@@ -136,7 +136,8 @@ def _reader_of(
     found = zip(read.map_indices(at), written, strict=True)
     conditions += [build.equal(index, where) for index, where in found]
     values = {item.var: build.cast(item.var.dtype, value) for item, value in zip(site.block.iter_vars, at, strict=True)}
-    return values, simplifier.simplify(build.all_of(*conditions))
+    asked = [condition for condition in conditions if not simplifier.can_prove(condition)]
+    return values, simplifier.simplify(build.all_of(*asked))
 
 
 def _only_load(state: ScheduleState, site: BlockSite, store: t.BufferStore) -> t.BufferLoad:

@@ -44,7 +44,7 @@ def rfactor(state: ScheduleState, loop: LoopRV, factor_axis: Index) -> Change[Bl
     """
     plan = _plan(state, loop, factor_axis)
     names = Names(state.tree.names())
-    made = _partial(plan, names, Names(set(state.tree.blocks)).fresh(f"{plan.site.name}_rf"))
+    made = _partial(plan, names, Names(set(state.tree.blocks) | state.tree.taken).fresh(f"{plan.site.name}_rf"))
     rest = _rest(plan, names, made)
     changes: dict[int, Replacement] = {id(plan.top): (made.nest, rest)}
     func = replaced(state.func, changes)
