@@ -276,6 +276,27 @@ def test_what_the_machine_did_is_no_verdict(signalled: signal.Signals, monkeypat
     np.testing.assert_array_equal(session.run({"A": X})["C"], X + 2)
 
 
+@pytest.mark.parametrize("again", [False, True], ids=["gone", "another in its place"])
+def test_a_child_that_ended_between_requests_is_no_verdict(again: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another one was asked in its place, which knew nothing of the code: KeyError, and the edit "would harm"."""
+    session = edited("T.float32(1.0)", "T.float32(2.0)")
+    call = contained.Contained.call
+
+    def gone(self: Any, *args: Any) -> Any:
+        os.kill(self._child.pid, signal.SIGKILL)
+        while self.alive:
+            time.sleep(0.01)
+        if again:
+            self.put("other", X)
+        return call(self, *args)
+
+    with monkeypatch.context() as machine:
+        machine.setattr(contained.Contained, "call", gone)
+        with pytest.raises(WorkbenchError, match="E-EDIT-TRIAL"):
+            session.run({"A": X})
+    np.testing.assert_array_equal(session.run({"A": X})["C"], X + 2)
+
+
 def test_an_honest_edit_is_tried_once(children: list[Any]) -> None:
     session = edited("T.float32(1.0)", "T.float32(2.0)")
     for _ in range(2):

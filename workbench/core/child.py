@@ -171,6 +171,12 @@ class Child:
             raise self._failure("limit", f"more than {self.limits.memory_bytes:,} bytes of memory")
         return Answer(found.header, found.frames)
 
+    def lost(self) -> ChildFailure:
+        """Why the process of an earlier request is not there any more; nothing is raised."""
+        if self._held.process is None or self.alive:
+            return ChildFailure("ended", "between two requests", of_the_machine=True)
+        return self._died()
+
     def printed(self) -> IO[bytes]:
         """What the child has printed, to be read from the beginning; only while it waits for a request."""
         assert self._held.printed is not None

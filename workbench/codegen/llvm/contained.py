@@ -70,6 +70,8 @@ class Contained:
         self._child = Child("workbench.codegen.llvm.contained_child", seconds=seconds, limits=_LIMITS)
         self.lock = threading.Lock()
         """For callers that share a child between threads."""
+        self._given: dict[str, int] = {}
+        """What has been put and loaded, and which of the children has it, counted from 1."""
 
     def __enter__(self) -> Contained:
         return self
@@ -102,6 +104,7 @@ class Contained:
         compact = np.ascontiguousarray(array)
         header = {"key": key, "dtype": str(DataType(compact.dtype)), "shape": list(array.shape)}
         self._child.ask("put", header, [compact.reshape(-1).view(np.uint8).data])
+        self._given[key] = self.started
 
     def drop(self, keys: Sequence[str]) -> None:
         """Forget arrays."""
@@ -117,7 +120,13 @@ class Contained:
             self._child.ask("load", header, unit.objects)
         except WorkbenchError as error:
             return error
+        self._given[library] = self.started
         return None
+
+    def _require(self, *names: str) -> None:
+        """Raise `ChildFailure` where the child that has these is gone: another one would not know them."""
+        if not self.alive or any(self._given.get(name, self.started) != self.started for name in names):
+            raise self._child.lost()
 
     def call(
         self,
@@ -138,6 +147,7 @@ class Contained:
             "initial": {str(position): key for position, key in (initial or {}).items()},
         }  # fmt: skip
         try:
+            self._require(library, *(one for one in arguments if isinstance(one, str)), *(initial or {}).values())
             answer = self._child.ask("call", header)
         except ChildFailure as failure:
             error = WorkbenchError("E-NUMERICS-CRASH", failure.detail, where=f"function {function}")
@@ -171,6 +181,7 @@ class Contained:
         ]
         header = {"library": library, "function": function, "values": shapes,
                   "written": list(written), "timing": timing}  # fmt: skip
+        self._require(library)
         made = self._child.ask("run", header, frames).frames
         if timing is not None:
             return np.frombuffer(made[0], np.float64).tolist()
