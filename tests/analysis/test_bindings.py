@@ -6,13 +6,17 @@ import itertools
 import random
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 
 from workbench.analysis.bindings import binding_facts, writes_box
 from workbench.analysis.coverage import fills_domain, runs_everywhere
 from workbench.analysis.tree import Tree
+from workbench.arith.nodes import IntImm
 from workbench.arith.simplify import Simplifier
+from workbench.schedule import Schedule
 from workbench.tir import nodes as t
+from workbench.tir.interpret import interpret
 from workbench.tir.script import parse, script
 from workbench.tir.transforms.distinct import tells_apart
 from workbench.tir.transforms.filled import is_filled
@@ -127,3 +131,43 @@ def test_what_is_shown_of_bindings_holds(begin: int) -> None:
 @pytest.mark.parametrize("begin", range(SEEDS, NIGHTLY, 980))
 def test_what_is_shown_of_many_bindings_holds(begin: int) -> None:
     assert [text for text in map(problem, range(begin, begin + 980)) if text] == []
+
+
+ROWS = """@T.prim_func
+def main(A: T.Buffer((n, m), "float32"), C: T.Buffer((n, m), "float32")):
+    n = T.int64()
+    m = T.int64()
+    B = T.alloc_buffer((n, m), "float32")
+    for i in T.serial(n):
+        for j in T.serial(m):
+            with T.block("make"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                T.reads(A[vi, vj])
+                T.writes(B[vi, vj])
+                B[vi, vj] = A[vi, vj] * T.float32(2.0)
+        for j in T.serial(m):
+            with T.block("use"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                T.reads(B[vi, vj])
+                T.writes(C[vi, vj])
+                C[vi, vj] = B[vi, vj] + T.float32(1.0)
+"""
+
+
+def test_a_loop_that_stands_still_runs_through_no_domain() -> None:
+    """Of symbolic extent it did: a copy inside a loop copied all rows, of which only this one was made."""
+    func = parse(ROWS)
+    assert isinstance(func, t.PrimFunc)
+    site = Tree.of(func).blocks["make"]
+    assert binding_facts(site).covers
+    assert not binding_facts(site, site.loops[1:]).covers and binding_facts(site, site.loops[1:]).injective
+    schedule = Schedule(func)
+    copy = schedule.cache_write(schedule.get_block("make"), 0, "local")
+    region = schedule.get(copy).writes[0].region[0]
+    assert isinstance(region.extent, IntImm) and region.extent.value == 1
+    assert len(schedule.get_loops(copy)) == 3, "the loop of both, and the copy's own"
+    a, c = np.arange(12, dtype="float32").reshape(3, 4), np.zeros((3, 4), "float32")
+    interpret(schedule.func, a, c)
+    np.testing.assert_array_equal(c, a * 2 + 1)
+    extents = [getattr(schedule.get(loop).extent, "value", None) for loop in schedule.get_loops(copy)]
+    assert extents[1] == 1, "one row"

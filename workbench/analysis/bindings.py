@@ -216,7 +216,8 @@ def binding_facts(site: BlockSite, inner: Sequence[t.For] | None = None) -> Bind
         if not radix.ok:
             return BindingFacts(False, False, guards_only(site))
         used |= form.variables
-        covers = covers and dense and _covers(iter_var, form, span, conditions, ranges, radix.base(form))
+        moves = form.variables <= radix.inner.keys()  # what stands still does not run through a domain
+        covers = covers and moves and dense and _covers(iter_var, form, span, conditions, ranges, radix.base(form))
     trivial = {id(loop.var) for loop in loops if extent_of(loop) == 1}
     complete = all(source.is_made_up() for source in radix.sources.values())
     even = all(source.is_divided_evenly() for source in radix.sources.values())

@@ -244,22 +244,27 @@ def filled_box(state: ScheduleState, site: BlockSite, region: t.BufferRegion) ->
 
 
 def _box_of_loops(site: BlockSite, region: t.BufferRegion, declared: Box) -> Box | None:
-    """What the loops run through of the declared box, where they leave nothing out and it has a constant size."""
+    """What the loops run through of the declared box, where they leave nothing out: along each axis all of it, or a
+    part of constant size."""
     if not writes_box(site, region, site.loops):
         return None
     found: Box = []
     bounds = hull(region, site, frozenset(id(loop.var) for loop in site.loops), site.ranges)
     for bound, (least, count) in zip(bounds, declared, strict=True):
-        begin, length = Affine.of(least, Ranges()).value, Affine.of(count, Ranges()).value
-        if bound is None or begin is None or length is None:
+        if bound is None:
             return None
-        low, high = bound.low.value, bound.high.value
-        if low is not None and high is not None:
-            low, high = max(low, begin), min(high, begin + length - 1)
+        begin = Affine.of(least, Ranges())
+        last = begin.plus(Affine.of(count, Ranges())).shifted(-1)
+        ends = bound.low.value, bound.high.value, begin.value, last.value
+        if None not in ends:
+            low, high = max(ends[0] or 0, ends[2] or 0), min(ends[1] or 0, ends[3] or 0)
             found.append((build.const(low), build.const(high - low + 1)))
             continue
+        if bound.low.same_as(begin) and bound.high.same_as(last):
+            found.append((least, count))
+            continue
         extent = bound.high.minus(bound.low).shifted(1).value
-        gaps = bound.low.shifted(-begin), bound.high.times(-1).shifted(begin + length - 1)
+        gaps = bound.low.minus(begin), last.minus(bound.high)
         if extent is None or not all(gap.never_negative(site.ranges) for gap in gaps):
             return None
         found.append((bound.low.expr(), build.const(extent)))
