@@ -38,12 +38,14 @@ class Division:
     """None when all of it lies outside."""
     inner_value: PrimExpr
     tile: int
+    begin: PrimExpr
+    """What both parts count from."""
 
     @property
     def value(self) -> PrimExpr:
         """The iterator in terms of its parts."""
         begin = self.outer.var if self.outer is not None else self.outer_value
-        start = build.add(self.iter_var.dom.min, build.multiply(begin, self.tile))
+        start = build.add(self.begin, build.multiply(begin, self.tile))
         return start if self.inner is None else build.add(start, self.inner.var)
 
 
@@ -146,7 +148,9 @@ def _divide(
     ranges: Ranges,
     keep_units: bool,
 ) -> Division:
-    form = Affine.of(value, ranges).minus(Affine.of(iter_var.dom.min, ranges))
+    wanders = any(id(var) in own for var in variables_of(iter_var.dom.min))
+    begin = build.const(0) if wanders else iter_var.dom.min  # of a copy of one row: the row, a loop of the tile
+    form = Affine.of(value, ranges).minus(Affine.of(begin, ranges))
     mixed = [atom for atom in form.terms if atom.variables & own and not atom.variables <= own]
     if mixed or not form.opaque_variables().isdisjoint(own):
         raise _undivided(site, iter_var, value, "the loops inside and outside are mixed in one term")
@@ -162,6 +166,8 @@ def _divide(
     if any(factor % tile for factor in (*outer.terms.values(), outer.offset)):
         raise _undivided(site, iter_var, value, f"the part outside moves by other steps than the tile's {tile}")
     steps = Affine({atom: factor // tile for atom, factor in outer.terms.items()}, outer.offset // tile)
+    if wanders and steps.terms:
+        raise _undivided(site, iter_var, value, "its domain begins elsewhere in each iteration of the tile")
     extent = _tiles(site, iter_var, value, steps, tile, ranges)
     base = iter_var.var.name
     moves = bool(steps.terms)
@@ -171,7 +177,7 @@ def _divide(
     if tile > 1:
         variable = Var(names.fresh(f"{base}_i"), iter_var.var.dtype)
         own_part = t.IterVar(variable, t.Range(build.const(0), build.const(tile)), iter_var.kind)
-    return Division(iter_var, made if keeps else None, steps.expr(), own_part, inner.expr(), tile)
+    return Division(iter_var, made if keeps else None, steps.expr(), own_part, inner.expr(), tile, begin)
 
 
 def _tiles(site: BlockSite, iter_var: t.IterVar, value: PrimExpr, steps: Affine, tile: int, ranges: Ranges) -> PrimExpr:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import pytest
+
 from tests.conftest import Golden
 from tests.property import sum_programs
 from tests.schedule import programs as p
@@ -11,6 +14,8 @@ from tests.schedule.harness import check_refusal, check_steps
 from workbench import te
 from workbench.schedule import Schedule
 from workbench.tir import nodes as t
+from workbench.tir.interpret import interpret
+from workbench.tir.script import parse
 
 
 def product() -> t.PrimFunc:
@@ -125,3 +130,31 @@ def test_refusal_thread(golden: Golden) -> None:
 
 def test_refusal_root(golden: Golden) -> None:
     check_refusal(golden, product, lambda sch: sch.blockize(sch.get_block("root")), "E-SCHEDULE-BLOCKIZE")
+
+
+COPIED = """@T.prim_func
+def main(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4, 8), "float32")):
+    for i in T.serial(4):
+        for a, b in T.grid(1, 8):
+            with T.block("copy"):
+                v0 = T.axis.spatial(T.Range(i, 1), i + a)
+                v1 = T.axis.spatial(8, b)
+                T.reads(A[v0, v1])
+                T.writes(B[v0, v1])
+                B[v0, v1] = A[v0, v1] * T.float32(2.0)
+"""
+
+
+@pytest.mark.parametrize("keep", [True, False])
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_domain_that_begins_with_a_loop_of_the_tile(place: int, keep: bool) -> None:
+    """What the tile reads was told by the variable of a loop inside of it: E-TIR-UNDEFINED."""
+    func = parse(COPIED)
+    assert isinstance(func, t.PrimFunc)
+    schedule = Schedule(func)
+    tile = schedule.blockize(schedule.get_loops("copy")[place], preserve_unit_iters=keep)
+    axis = schedule.get(tile).writes[0].region[0]
+    assert getattr(axis.extent, "value", None) == (4 if place == 0 else 1)
+    a, b = np.arange(32, dtype="float32").reshape(4, 8), np.zeros((4, 8), "float32")
+    interpret(schedule.func, a, b, check_regions=True)
+    np.testing.assert_array_equal(b, a * 2)
