@@ -16,17 +16,18 @@ whose iterations run at once are asked again, since O may read more than before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..analysis.affine import Affine
+from ..analysis.affine import Affine, variables_of
 from ..analysis.bindings import writes_box
 from ..analysis.coverage import fills_domain
 from ..analysis.regions import Bound, accesses, hull
 from ..analysis.tree import BlockSite, Tree
 from ..arith import build
 from ..arith.nodes import Var
+from ..core.node import rewrite
 from ..tir import nodes as t
 from .errors import ScheduleError
 from .inlining import is_accessed
@@ -108,10 +109,34 @@ def _in_loop(state: ScheduleState, site: BlockSite, loop: t.For, attempt: _Attem
     variables = tuple(t.IterVar(item.var, t.Range(item.min, item.extent), t.IterKind.SPATIAL) for item in around)
     change = attempt.of(_body_of(state, (*scope.iter_vars, *variables), (), loop.body))
     root = Tree.of(change.func).root
-    func = replaced(state.func, {id(loop): loop.replace(body=root.body)})
+    body = _over_whole_axes(root.body, state.tree.blocks, {item.var for item in variables})
+    func = replaced(state.func, {id(loop): loop.replace(body=body)})
     now = Tree.of(func).blocks[scope.name].block
     func = replaced(func, {id(now): now.replace(alloc_buffers=(*now.alloc_buffers, *root.alloc_buffers))})
     return _checked(state, _declared(func, site.path), change)
+
+
+def _over_whole_axes(body: t.Stmt, known: Container[str], moving: set[Var]) -> t.Stmt:
+    """New blocks whose domains begin with the variable of a loop around get whole axes of what they write as domains:
+    the loop may be split, and where it goes too far then only bindings that leave a domain ask for a guard."""
+
+    def post(node: Any) -> Any:
+        if not isinstance(node, t.Block) or node.name in known:
+            return None
+        wandering = {item.var for item in node.iter_vars if moving.intersection(variables_of(item.dom.min))}
+        sizes = {
+            axis.min: size
+            for region in node.writes
+            for axis, size in zip(region.region, region.buffer.shape, strict=True)
+            if isinstance(axis.min, Var) and axis.min in wandering
+        }
+        iter_vars = (
+            item.replace(dom=t.Range(build.const(0), sizes[item.var])) if item.var in sizes else item
+            for item in node.iter_vars
+        )
+        return node.replace(iter_vars=tuple(iter_vars)) if sizes else None
+
+    return rewrite(body, post)
 
 
 def _declared(func: t.PrimFunc, path: Sequence[t.Stmt]) -> t.PrimFunc:

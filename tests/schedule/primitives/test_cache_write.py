@@ -65,6 +65,16 @@ def test_between_writer_and_reader_in_a_loop_of_both(golden: Golden) -> None:
     check_steps(golden, p.matmul, shared_cache)
 
 
+def test_a_loop_of_both_that_is_split_with_a_rest(golden: Golden) -> None:
+    """The copy's domain began with the loop's variable: nothing said that it must not go beyond the buffer."""
+
+    def steps(sch: Schedule) -> None:
+        shared_cache(sch)
+        sch.split(sch.get_loops("C_local_copy")[0], factors=[2, 3])
+
+    check_steps(golden, p.matmul, steps)
+
+
 REFUSALS: dict[str, tuple[Program, Steps, str]] = {
     "no buffer": (p.matmul, lambda s: s.cache_write("C", 1, "local"), "E-SCHEDULE-BUFFER"),
     "region": (q.shifted_store, lambda s: s.cache_write("make", 0, "local"), "E-SCHEDULE-CACHE-REGION"),
