@@ -14,6 +14,7 @@ from workbench.analysis.coverage import fills_domain, runs_everywhere
 from workbench.analysis.tree import Tree
 from workbench.arith.nodes import IntImm
 from workbench.arith.simplify import Simplifier
+from workbench.core.errors import WorkbenchError
 from workbench.schedule import Schedule
 from workbench.tir import nodes as t
 from workbench.tir.interpret import interpret
@@ -171,3 +172,42 @@ def test_a_loop_that_stands_still_runs_through_no_domain() -> None:
     np.testing.assert_array_equal(c, a * 2 + 1)
     extents = [getattr(schedule.get(loop).extent, "value", None) for loop in schedule.get_loops(copy)]
     assert extents[1] == 1, "one row"
+
+
+WANDERING = """@T.prim_func
+def main(A: T.Buffer((4,), "float32"), C: T.Buffer((4,), "float32")):
+    B = T.alloc_buffer((4,), "float32")
+    for i in T.serial(4):
+        for a in T.serial(2):
+            with T.block("copy"):
+                v = T.axis.spatial(T.Range(i * 2, 2), i * 2 + a)
+                T.where(i < 2)
+                T.reads(A[v])
+                T.writes(B[v])
+                B[v] = A[v] * T.float32(2.0)
+        for b in T.serial(2):
+            with T.block("use"):
+                w = T.axis.spatial(4, i * 2 + b)
+                T.where(i < 2)
+                T.reads(B[w])
+                T.writes(C[w])
+                C[w] = B[w] + T.float32(1.0)
+"""
+
+
+def test_a_domain_that_moves_with_a_guarded_loop_is_not_run_through() -> None:
+    """It was said to be, and compute_at left the guard out: A[4] was read."""
+    func = parse(WANDERING)
+    assert isinstance(func, t.PrimFunc)
+    site = Tree.of(func).blocks["copy"]
+    assert not runs_everywhere(site) and not fills_domain(site)
+    schedule = Schedule(func)
+    with pytest.raises(WorkbenchError, match="E-SCHEDULE-PARTIAL"):
+        schedule.compute_at("copy", schedule.get_loops("use")[1])
+    plain = parse(WANDERING.replace("in T.serial(4)", "in T.serial(2)").replace("T.where(i < 2)", "T.where(True)"))
+    assert isinstance(plain, t.PrimFunc)
+    schedule = Schedule(plain)
+    schedule.compute_at("copy", schedule.get_loops("use")[1])
+    a, c = np.arange(4, dtype="float32"), np.zeros(4, "float32")
+    interpret(schedule.func, a, c, check_regions=True)
+    np.testing.assert_array_equal(c, a * 2 + 1)

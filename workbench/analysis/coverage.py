@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..arith.nodes import PrimExpr, Var
+from ..arith.nodes import IntImm, PrimExpr, Var
 from ..tir import nodes as t
 from .affine import variables_of
 from .bindings import binding_facts
@@ -20,7 +20,7 @@ from .flow import guarded
 from .flow_model import running_conditions
 from .isl_text import NotAffine, bounds, relation, tuple_of
 from .tree import BlockSite
-from .verdict import Verdict, exactly, proven
+from .verdict import Verdict, exactly, proven, undecided
 
 Bindings = Sequence[tuple[t.IterVar, PrimExpr]]
 
@@ -40,6 +40,8 @@ def everywhere(site: BlockSite) -> Verdict[LeftOut]:
     """Whether the block runs for all values of its iterators."""
     if binding_facts(site).covers:
         return proven("form")
+    if wanders(site):
+        return undecided("form", "its domain moves with loops around it, and a condition leaves out some of these")
     known = site.facts.get("everywhere")
     if known is None:
         known = exactly(lambda: guarded(lambda isl: _left_out(isl, site)))
@@ -62,12 +64,26 @@ def fills_domain(site: BlockSite) -> bool:
     begun = () if site.block.init is None else [pair for pair in site.bindings if pair[0].kind is t.IterKind.REDUCE]
     if binding_facts(site).covers:
         return True
+    if wanders(site):
+        return False
     if "fills its domain" not in site.facts:
         try:
             site.facts["fills its domain"] = guarded(lambda isl: _is_covered(isl, site, spatial, begun))
         except NotAffine:
             return False
     return bool(site.facts["fills its domain"])
+
+
+def wanders(site: BlockSite) -> bool:
+    """Whether a conditional block's domain moves with loops around it: it then says nothing of where these may go.
+
+    for i in range(4): where i < 2: v = axis(Range(i * 2, 2), ...)         # all of each domain, of two of them
+    """
+    if isinstance(site.realize.predicate, IntImm):
+        return False
+    loops = {id(loop.var) for loop in site.loops}
+    ends = (end for item in site.block.iter_vars for end in (item.dom.min, item.dom.extent))
+    return any(id(var) in loops for end in ends for var in variables_of(end))
 
 
 def _left_out(isl: Any, site: BlockSite) -> LeftOut | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ..analysis.affine import variables_of
 from ..analysis.bindings import guards_only, writes_once
-from ..analysis.coverage import runs_everywhere
+from ..analysis.coverage import runs_everywhere, wanders
 from ..analysis.reduction_loops import adds_once, initialises_first, reduce_variables, runs_once
 from ..analysis.tree import BlockSite, extent_of
 from ..arith import nodes as a
@@ -261,6 +261,15 @@ def require_intermediate(state: ScheduleState, site: BlockSite, verb: str) -> No
 
 def require_whole_domain(state: ScheduleState, site: BlockSite, verb: str) -> None:
     """Refuse a block whose loops do not run through all of its iterators' domains."""
+    require(
+        not wanders(site),
+        "E-SCHEDULE-PARTIAL",
+        f"cannot {verb} {site.name}: its domain moves with loops around it, and its predicate leaves some of these out",
+        found="a domain that does not say how far its loops may go",
+        expected="a domain that stands still, such as a whole axis of what is written",
+        fix="write the block's iterators over whole axes",
+        nodes=(site.block,),
+    )
     guarded = guards_only(site)
     what = "it may leave" if guarded else "its predicate leaves"
     require_legal(

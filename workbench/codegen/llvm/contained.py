@@ -109,6 +109,8 @@ class Contained:
     def drop(self, keys: Sequence[str]) -> None:
         """Forget arrays."""
         self._child.ask("drop", {"keys": list(keys)})
+        for key in keys:
+            self._given.pop(key, None)
 
     def load(self, library: str, unit: Unit) -> WorkbenchError | None:
         """Compile and link; an error of LLVM's or the linker's is the answer.  Raises `ChildFailure`."""
