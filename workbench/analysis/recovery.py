@@ -10,18 +10,53 @@ Invariant: answers are sound, not complete: a loop that is left out may carry a 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..arith.nodes import Mul
 from ..core.node import substitute
 from ..tir import nodes as t
-from .affine import Affine, Ranges, Unit
-from .bindings import Digit, Source, only_atom
+from .affine import Affine, Atom, Ranges, Unit
 from .regions import bound_forms
 from .tree import BlockSite, extent_of, iter_ranges
 
 Factor = int | Affine
 """A number, or a form of what stands still."""
+
+
+@dataclass
+class Digit:
+    """(source // lower) % extent; `extent` None stands for all that is left."""
+
+    lower: int
+    extent: int | None
+
+
+@dataclass
+class Source:
+    """What digits are taken from: a loop variable or a fused index, which takes `extent` values, from 0 on."""
+
+    extent: int | None
+    shifted: bool = field(default=False, kw_only=True)
+    """Whether it begins elsewhere than with 0 (or that is not known)."""
+    digits: list[Digit] = field(default_factory=list[Digit], kw_only=True)
+
+    def is_made_up(self) -> bool:
+        """True if the digits determine the source, each part of it once."""
+        position = 1
+        for digit in sorted(self.digits, key=lambda digit: digit.lower):
+            if digit.lower != position:
+                return False
+            if digit.extent is None:
+                return True
+            position *= digit.extent
+        return self.extent is not None and position >= self.extent
+
+
+def only_atom(form: Affine | None) -> Atom | None:
+    if form is None or form.offset or len(form.terms) != 1:
+        return None
+    ((atom, factor),) = form.terms.items()
+    return atom if factor == 1 else None
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ def _constant(s: Simplifier, node: Any) -> Made:
 
 def _exact(s: Simplifier, form: Form, dtype: DataType) -> bool:
     """Whether the mathematical value surely fits, so that wrapping does not matter."""
-    if dtype == "int64":
+    if dtype == "int64" or not s.wraps:
         return True
     low, high = dtype.limits()
     bound = s.atoms.bound(form)

@@ -3,6 +3,8 @@
 A sum or product may wrap on the way to a value that fits, since wrapping commutes with both.  What is divided or
 compared must fit: with x of int8, ``x // -3`` is not ``-x // 3`` (x = -128), and ``x < 0 - y`` not ``x + y < 0``.
 
+A simplifier that does not wrap (`arith.scope`) takes all integers for indices, whose arithmetic is exact.
+
 int64 arithmetic on variables does not overflow, by contract: they are indices and extents.  Other int64 values (loads,
 casts of data) may be any.
 """
@@ -24,7 +26,7 @@ _LOW, _HIGH = DataType("int64").limits()
 def fits(s: Simplifier, form: Form, dtype: DataType) -> bool:
     """Whether every value of a form is a value of its dtype."""
     wide = dtype == "int64"
-    if wide and not s.has_data and form.terms:
+    if not s.wraps or (wide and not s.has_data and form.terms):
         return True
     least, most = dtype.limits()
     if not form.terms:
@@ -69,7 +71,7 @@ def _is_index(s: Simplifier, atom: Atom) -> bool:
 
 def sound(s: Simplifier, form: Form, dtype: DataType) -> bool:
     """Whether all that a form divides fits, and a constant that it is."""
-    if dtype == "int64" and not s.has_data:
+    if not s.wraps or (dtype == "int64" and not s.has_data):
         return True
     least, most = dtype.limits()
     waiting = [form]

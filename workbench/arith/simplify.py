@@ -14,7 +14,7 @@ True
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from ..core.dtype import DataType
 from . import build
@@ -31,6 +31,9 @@ Range = tuple[Any, Any]
 
 class Simplifier:
     """Simplifies under ranges of variables; remembers what it has seen, so use one for a whole program."""
+
+    wraps: ClassVar[bool] = True
+    """Whether sums and products of narrow integers may leave their dtype."""
 
     def __init__(self, ranges: Mapping[Var, Range] | None = None) -> None:
         self.ranges: dict[Var, Range] = {}

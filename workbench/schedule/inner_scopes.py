@@ -38,8 +38,8 @@ from .surgery import declared_around, replaced
 
 IN_THE_BLOCK_AROUND = frozenset({"E-SCHEDULE-LEAF"})
 """Refusals of primitives that work on the blocks under the root."""
-IN_A_LOOP_AROUND = frozenset({"E-SCHEDULE-CACHE-WRITTEN", "E-SCHEDULE-CACHE-SHARED"})
-"""Refusals of copies that would stand outside of loops in which they are written."""
+IN_A_LOOP_AROUND = frozenset({"E-SCHEDULE-CACHE-WRITTEN", "E-SCHEDULE-CACHE-SHARED", "E-SCHEDULE-PARTIAL"})
+"""Refusals of copies that would stand outside of loops in which they are written, or copy what these leave out."""
 Act = Callable[[ScheduleState], Change[Any]]
 
 

@@ -84,3 +84,18 @@ REFUSALS: dict[str, tuple[Program, Steps, str]] = {
 @pytest.mark.parametrize("name", REFUSALS)
 def test_refusal(name: str, golden: Golden) -> None:
     check_refusal(golden, *REFUSALS[name])
+
+
+def test_of_what_is_written_in_part(golden: Golden) -> None:
+    """A copy of the whole would lay what nobody has computed over what is to stay as it is."""
+    source = """
+@T.prim_func
+def main(A: T.Buffer((4, 4), "float32"), C: T.Buffer((4, 4), "float32")):
+    for i in range(4):
+        for j in range(i + 1):
+            with T.block("C"):
+                vi = T.axis.spatial(4, i)
+                vj = T.axis.spatial(4, j)
+                C[vi, vj] = A[vi, vj] * T.float32(2)
+"""
+    check_steps(golden, lambda: parse(source), lambda sch: sch.cache_write("C", 0, "local"))

@@ -16,7 +16,6 @@ from workbench.core.node import pre_order
 from workbench.core.transform import PASSES, PassContext
 from workbench.tir import nodes as t
 from workbench.tir.script import parse, script
-from workbench.tir.transforms.linear import difference, multiple_of
 from workbench.tir.transforms.pipeline import CHECKED_PIPELINE, KERNEL_PIPELINE, lower
 from workbench.tir.transforms.storage_plan import Life, live_bytes, place
 
@@ -317,14 +316,3 @@ def test_a_small_buffer_that_lives_long_is_not_in_the_way_of_large_ones() -> Non
 
 
 # --- sums ---------------------------------------------------------------------------------------------------------
-
-
-def test_differences_cancel() -> None:
-    i, j = n.Var("i"), n.Var("j")
-    assert difference(i * 16 + j, i * 16) is j
-    assert difference(j + i // 2 * 3, i // 2 * 3) is j
-
-
-@pytest.mark.parametrize(("scale", "offset", "expected"), [(16, 0, 16), (16, 8, 8), (6, 4, 2), (3, 1, 1)])
-def test_multiples_are_seen(scale: int, offset: int, expected: int) -> None:
-    assert multiple_of(n.Var("i") * scale + offset) == expected

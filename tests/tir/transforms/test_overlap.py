@@ -14,7 +14,6 @@ from workbench.arith.nodes import Var
 from workbench.core.node import substitute
 from workbench.tir import nodes as t
 from workbench.tir.build import loop, seq
-from workbench.tir.transforms import overlap
 from workbench.tir.transforms.overlap import writes_overlap
 
 OUTER, AT_ONCE, INNER = Var("o"), Var("f"), Var("r")
@@ -67,14 +66,6 @@ def test_random_nests(seed: int) -> None:
         condition = rng.choice((build.const(True), build.const(True), AT_ONCE * 3 + INNER < 7, INNER < 3))
         writes.append((count, [random_index(rng), random_index(rng)], condition))
     assert writes_overlap(nest(extent, writes), BUFFER, []) is meets(extent, writes)
-
-
-def test_tiles_are_told_without_trying_points(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(overlap, "_meet_anywhere", pytest.fail)
-    monkeypatch.setattr(overlap, "_meet", pytest.fail)
-    index = [AT_ONCE // 8 * 4 + INNER // 7, AT_ONCE % 8 * 7 + INNER % 7 + OUTER * 56]
-    around = loop(OUTER, 2, t.Evaluate(build.const(0)))
-    assert not writes_overlap(nest(32, [(28, index, True), (28, index, True)]), BUFFER, [around])
 
 
 def test_rows_of_points_that_no_number_holds() -> None:

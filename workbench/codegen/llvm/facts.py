@@ -12,9 +12,10 @@ from typing import Final, NamedTuple
 
 from ...arith import nodes as n
 from ...arith.build import conjuncts
+from ...arith.scope import Scope, multiple_of
+from ...core.equal import structural_equal
 from ...core.node import children, pre_order
 from ...tir import nodes as t
-from ...tir.transforms.linear import linear, multiple_of, structure
 from .intervals import Intervals
 from .parts import Part, parts_of
 
@@ -170,7 +171,7 @@ class Facts:
         return self._variables[id(expr)]
 
     def multiple(self, index: n.PrimExpr) -> int:
-        """A number that divides an index, as `linear.multiple_of` has it."""
+        """A number that divides an index, as `scope.multiple_of` has it."""
         found = self._multiples.get(id(index))
         if found is None:
             found = self._multiples[id(index)] = multiple_of(index)
@@ -336,7 +337,7 @@ def _adds_up(loop: t.For, own: set[int]) -> bool:
         return False
     if index is None or any(node is loop.var for node in pre_order(index)):
         return False
-    return structure(index) == structure(total.indices[0])
+    return structural_equal(index, total.indices[0])
 
 
 def _is_short(buffer: t.Buffer) -> bool:
@@ -350,7 +351,9 @@ def _scatters(loop: t.For) -> bool:
     stores = [stmt for stmt in stmts if isinstance(stmt, t.BufferStore)]
     if not any(isinstance(stmt, t.For) for stmt in stmts) or any(isinstance(stmt, t.IfThenElse) for stmt in stmts):
         return False
-    steps = [linear(store.indices[0]).terms.get(id(loop.var), (None, 0))[1] for store in stores if store.indices]
+    scope = Scope()
+    forms = [form for store in stores if store.indices and (form := scope.form(store.indices[0])) is not None]
+    steps = [form.terms.get(scope.atoms.variable_number(loop.var), 0) for form in forms]
     return len(steps) == len(stores) and all(abs(step) > INTERLEAVED for step in steps)
 
 

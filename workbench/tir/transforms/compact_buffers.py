@@ -3,26 +3,24 @@
     before:  for i: alloc B (64, 64); for j in 16: B[i, j] = ...;  use B[i, 0..15]
     after:   for i: alloc B (1, 16);  for j in 16: B[0, j] = ...;  use B[0, 0..15]
 
-Each index is a sum; terms that do not change inside the allocation are the region's origin, the rest its extent.  An
-axis whose accesses have different origins, or whose extent is not seen to be smaller, stays whole.
+Of each index the least value while the variables bound inside the allocation run is a form of those outside: the
+region's origin.  An axis whose accesses have different origins, or whose extent is not seen to be smaller, stays whole.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...arith import nodes as n
 from ...arith.build import const
+from ...arith.forms import Form
 from ...arith.intrinsics import ADDRESSES
-from ...arith.simplify import Simplifier
-from ...core.node import Node, children, pre_order, rewrite
-from ...core.trampoline import Task, run
+from ...arith.scope import Scope
+from ...core.equal import structural_equal
+from ...core.node import Node, children, pre_order, rewrite, substitute
 from ...core.transform import function_pass
 from .. import nodes as t
-from .linear import Linear, difference, linear
-
-Interval = tuple[int, int]
 
 
 @function_pass(name="CompactBuffers", applies_to=t.PrimFunc)
@@ -32,19 +30,15 @@ def CompactBuffers(func: t.PrimFunc, mod: Any, ctx: Any) -> t.PrimFunc:
 
 
 def compact(func: t.PrimFunc) -> t.PrimFunc:
-    plans: dict[int, _Plan] = {}
-    replaced: dict[int, t.Buffer] = {}
-    run(_collect(func.body, _Scope({}, {}, frozenset(), Simplifier()), plans))
-    for key, plan in plans.items():
-        plan.finish()
-        if plan.origins:
-            replaced[key] = plan.new_buffer()
-    if not replaced:
+    collected = _Collection(func.body)
+    smaller = {key: plan for key, plan in collected.plans.items() if plan.origins()}
+    if not smaller or not collected.is_clear:
         return func
+    replaced = {key: plan.new_buffer() for key, plan in smaller.items()}
 
     def post(node: Any) -> Any:
         if isinstance(node, (t.BufferLoad, t.BufferStore)) and id(node.buffer) in replaced:
-            moved = plans[id(node.buffer)].moved(node.indices)
+            moved = smaller[id(node.buffer)].moved(node.indices)
             return node.replace(buffer=replaced[id(node.buffer)], indices=moved)
         if isinstance(node, t.AllocBuffer) and id(node.buffer) in replaced:
             return node.replace(buffer=replaced[id(node.buffer)])
@@ -53,217 +47,154 @@ def compact(func: t.PrimFunc) -> t.PrimFunc:
     return func.replace(body=rewrite(func.body, post, lambda node: node if isinstance(node, t.Buffer) else None))
 
 
-class _Scope:
-    """What is known at a statement: ranges of loop variables, values of lets, all variables bound outside."""
+class _Region(NamedTuple):
+    """One axis: `size` places from `origin` on."""
 
-    __slots__ = ("lets", "ranges", "simplifier", "variables")
+    origin: Form
+    size: int
 
-    def __init__(
-        self,
-        ranges: Mapping[int, tuple[n.PrimExpr, n.PrimExpr]],
-        lets: Mapping[int, n.PrimExpr],
-        variables: frozenset[int],
-        simplifier: Simplifier,
-    ) -> None:
-        self.simplifier = simplifier
-        """For indices whose parts belong together: (y * 56 + x) // 16 where y and x are one number's digits."""
-        self.ranges = ranges
-        self.lets = lets
-        self.variables = variables
 
-    def with_loop(self, loop: t.For) -> _Scope:
-        ranges = {**self.ranges, id(loop.var): (loop.min, loop.extent)}
-        self.simplifier.bind_range(loop.var, loop.min, loop.extent)
-        return _Scope(ranges, self.lets, self.variables | {id(loop.var)}, self.simplifier)
+class _Known(NamedTuple):
+    """What is bound at a statement: atoms of variables, and values of lets."""
 
-    def with_let(self, var: n.Var, value: n.PrimExpr) -> _Scope:
-        return _Scope(self.ranges, {**self.lets, id(var): value}, self.variables | {id(var)}, self.simplifier)
+    bound: frozenset[int] = frozenset()
+    lets: Mapping[n.Var, n.PrimExpr] = {}
 
 
 class _Plan:
-    """The regions of one buffer: per axis either an origin and an extent, or None for the whole axis."""
+    """The regions of one buffer, by axis: None before the first access, and "whole" where it stays so."""
 
-    def __init__(self, buffer: t.Buffer, scope: _Scope) -> None:
-        self.buffer = buffer
-        self.outside = scope.variables
-        self.axes: list[tuple[Linear, Interval] | None] = [None] * len(buffer.shape)
-        self.failed = [bool(buffer.strides)] * len(buffer.shape)
-        self.origins: dict[int, tuple[n.PrimExpr, int]] = {}
+    def __init__(self, buffer: t.Buffer, scope: Scope, outside: frozenset[int]) -> None:
+        self.buffer, self.scope, self.outside = buffer, scope, outside
+        self.axes: list[_Region | str | None] = ["whole" if buffer.strides else None] * len(buffer.shape)
 
-    def touch(self, indices: tuple[n.PrimExpr, ...], scope: _Scope) -> None:
+    def touch(self, indices: tuple[n.PrimExpr, ...], known: _Known) -> None:
         for axis, index in enumerate(indices):
-            if self.failed[axis]:
+            before = self.axes[axis]
+            if isinstance(before, str):
                 continue
-            joined = None if index.dtype.is_vector else self._joined(axis, index, scope)
-            if joined is None and not index.dtype.is_vector:
-                joined = self._joined(axis, scope.simplifier.simplify(index), scope)
-            self.axes[axis] = joined
-            self.failed[axis] = joined is None
+            found = None if index.dtype.is_vector else self._region(index, known)
+            self.axes[axis] = "whole" if found is None else _joined(before, found) or "whole"
 
-    def _joined(self, axis: int, index: n.PrimExpr, scope: _Scope) -> tuple[Linear, Interval] | None:
-        """The region of an axis with one more index; None if that is not of the same origin."""
-        found, known = region(index, scope, self.outside), self.axes[axis]
-        if known is None or found is None:
-            return found
-        if not _same_terms(known[0], found[0]):
+    def _region(self, index: n.PrimExpr, known: _Known) -> _Region | None:
+        """The places of an index while what is bound inside the allocation runs."""
+        scope, numbers = self.scope, self.scope.atoms.variable_number
+        inside = {var: value for var, value in known.lets.items() if numbers(var) not in self.outside}
+        form = scope.form(substitute(index, inside) if inside else index)
+        if form is None:
             return None
-        (low, high), (first, last) = known[1], found[1]
-        return known[0], (min(low, first), max(high, last))
+        low, high = scope.ends(form, (known.bound - self.outside) | self._changing(form))
+        size = None if low is None or high is None else high.plus(low, -1).shifted(1).constant
+        return None if low is None or size is None else _Region(low, size)
+
+    def _changing(self, form: Form) -> set[int]:
+        """The atoms of what may have another value each time: loads and calls."""
+        found: set[int] = set()
+        for number in (part for atom in form.terms for part in self.scope.variables(atom)):
+            expr = self.scope.atoms.table[number].expr
+            if expr is not None and any(isinstance(node, (t.BufferLoad, n.Call)) for node in pre_order(expr)):
+                found.add(number)
+        return found
 
     def fail(self) -> None:
-        self.failed = [True] * len(self.failed)
+        self.axes = ["whole"] * len(self.axes)
 
-    def finish(self) -> None:
-        """Keep the axes that become smaller."""
-        for axis, (failed, found) in enumerate(zip(self.failed, self.axes, strict=True)):
-            if failed or found is None:
-                continue
-            terms, (low, high) = found
-            whole = self.buffer.shape[axis]
-            if isinstance(whole, n.IntImm) and high - low + 1 >= whole.value:
-                continue
-            origin = Linear(low, dict(terms.terms)).expression()
-            self.origins[axis] = (origin, high - low + 1)
+    def origins(self) -> dict[int, _Region]:
+        """The axes that become smaller."""
+        found: dict[int, _Region] = {}
+        for axis, (region, whole) in enumerate(zip(self.axes, self.buffer.shape, strict=True)):
+            if isinstance(region, _Region) and not (isinstance(whole, n.IntImm) and region.size >= whole.value):
+                found[axis] = region
+        return found
 
     def new_buffer(self) -> t.Buffer:
-        shape = tuple(
-            const(self.origins[axis][1]) if axis in self.origins else extent
-            for axis, extent in enumerate(self.buffer.shape)
-        )
-        return self.buffer.replace(shape=shape)
+        shape = list(self.buffer.shape)
+        for axis, region in self.origins().items():
+            shape[axis] = const(region.size)
+        return self.buffer.replace(shape=tuple(shape))
 
     def moved(self, indices: tuple[n.PrimExpr, ...]) -> tuple[n.PrimExpr, ...]:
+        origins = self.origins()
         return tuple(
-            difference(index, self.origins[axis][0]) if axis in self.origins else index
-            for axis, index in enumerate(indices)
+            self._from(index, origins[axis].origin) if axis in origins else index for axis, index in enumerate(indices)
         )
 
-
-def _same_terms(a: Linear, b: Linear) -> bool:
-    return a.terms.keys() == b.terms.keys() and all(a.terms[key][1] == b.terms[key][1] for key in a.terms)
-
-
-# --- collecting accesses ------------------------------------------------------------------------------------------
+    def _from(self, index: n.PrimExpr, origin: Form) -> n.PrimExpr:
+        form = self.scope.form(index)
+        assert form is not None
+        return self.scope.written(form.plus(origin, -1), index.dtype)
 
 
-def _collect(stmt: t.Stmt, scope: _Scope, plans: dict[int, _Plan]) -> Task:
-    if isinstance(stmt, t.AllocBuffer):
-        plans[id(stmt.buffer)] = _Plan(stmt.buffer, scope)
-        yield _collect(stmt.body, scope, plans)
-        return
-    if isinstance(stmt, t.BufferStore):
-        _touch(stmt.buffer, stmt.indices, scope, plans)
-    inner: list[t.Stmt] = []
-    for child in children(stmt):
-        if isinstance(child, t.Stmt):
-            inner.append(child)
-        elif isinstance(child, n.PrimExpr):
-            _collect_loads(child, scope, plans)
-    if isinstance(stmt, t.For):
-        scope = scope.with_loop(stmt)
-    elif isinstance(stmt, t.LetStmt):
-        scope = scope.with_let(stmt.var, stmt.value)
-    for child in inner:
-        yield _collect(child, scope, plans)
+def _joined(before: _Region | None, found: _Region) -> _Region | None:
+    """Two regions as one; None where their origins are not a number apart."""
+    if before is None:
+        return found
+    apart = found.origin.plus(before.origin, -1).constant
+    if apart is None:
+        return None
+    end = max(before.size, apart + found.size)
+    return _Region(found.origin, end - apart) if apart < 0 else _Region(before.origin, end)
 
 
-def _touch(buffer: t.Buffer, indices: tuple[n.PrimExpr, ...], scope: _Scope, plans: dict[int, _Plan]) -> None:
-    plan = plans.get(id(buffer))
-    if plan is not None:
-        plan.touch(indices, scope)
+class _Collection:
+    """The plans of all buffers that are allocated in a program, by identity."""
 
+    def __init__(self, body: t.Stmt) -> None:
+        self.plans: dict[int, _Plan] = {}
+        self.scope = Scope()
+        self.is_clear = True
+        """Whether each variable has one range only: else forms say nothing of it."""
+        self._ranges: dict[n.Var, t.For] = {}
+        stack: list[tuple[t.Stmt, _Known]] = [(body, _Known())]
+        while stack:
+            stmt, known = stack.pop()
+            if isinstance(stmt, t.AllocBuffer):
+                self.plans[id(stmt.buffer)] = _Plan(stmt.buffer, self.scope, known.bound)
+            elif isinstance(stmt, t.BufferStore):
+                self._touch(stmt.buffer, stmt.indices, known)
+            parts = list(children(stmt))
+            for part in parts:
+                if isinstance(part, n.PrimExpr):
+                    self._loads(part, known)
+            known = self._inside(stmt, known)
+            stack.extend((part, known) for part in reversed(parts) if isinstance(part, t.Stmt))
 
-def _collect_loads(expr: n.PrimExpr, scope: _Scope, plans: dict[int, _Plan]) -> None:
-    seen: set[int] = set()
-    stack: list[Node] = [expr]
-    while stack:
-        current = stack.pop()
-        if id(current) in seen or isinstance(current, t.Buffer):
-            continue
-        seen.add(id(current))
-        if isinstance(current, t.BufferLoad):
-            _touch(current.buffer, current.indices, scope, plans)
-        elif isinstance(current, n.Let):
-            scope = scope.with_let(current.var, current.value)
-        elif isinstance(current, n.Call) and current.op in ADDRESSES:
-            for argument in current.args:
-                if isinstance(argument, t.BufferLoad) and id(argument.buffer) in plans:
-                    plans[id(argument.buffer)].fail()
-        stack.extend(children(current))
+    def _inside(self, stmt: t.Stmt, known: _Known) -> _Known:
+        if isinstance(stmt, t.LetStmt):
+            return self._with_let(known, stmt.var, stmt.value)
+        if not isinstance(stmt, t.For):
+            return known
+        number, before = self.scope.atoms.variable_number(stmt.var), self._ranges.setdefault(stmt.var, stmt)
+        if before is stmt:
+            self.scope.enter(stmt.var, stmt.min, stmt.extent)
+        else:
+            same = structural_equal(before.min, stmt.min) and structural_equal(before.extent, stmt.extent)
+            self.is_clear = self.is_clear and same
+        return known._replace(bound=known.bound | {number})
 
+    def _with_let(self, known: _Known, var: n.Var, value: n.PrimExpr) -> _Known:
+        number = self.scope.atoms.variable_number(var)
+        return _Known(known.bound | {number}, {**known.lets, var: substitute(value, known.lets)})
 
-# --- regions ------------------------------------------------------------------------------------------------------
+    def _touch(self, buffer: t.Buffer, indices: tuple[n.PrimExpr, ...], known: _Known) -> None:
+        plan = self.plans.get(id(buffer))
+        if plan is not None:
+            plan.touch(indices, known)
 
-
-def region(index: n.PrimExpr, scope: _Scope, outside: frozenset[int]) -> tuple[Linear, Interval] | None:
-    """`index` as fixed terms (of variables in `outside`) plus an interval over everything inside; None if unknown."""
-    fixed = Linear()
-    form = linear(index)
-    pending = list(_terms(form))
-    low = high = form.constant
-    for _ in range(256):
-        if not pending:
-            return fixed, (low, high)
-        key, atom, scale = pending.pop()
-        if _is_fixed(atom, scope, outside):
-            fixed.add(key, atom, scale)
-            continue
-        if isinstance(atom, n.Var) and id(atom) in scope.lets:
-            inner = linear(scope.lets[id(atom)], scale)
-            low, high = low + inner.constant, high + inner.constant
-            pending += _terms(inner)
-            continue
-        if isinstance(atom, n.Var) and id(atom) in scope.ranges:
-            begin, extent = scope.ranges[id(atom)]
-            if not isinstance(extent, n.IntImm):
-                return None
-            inner = linear(begin, scale)
-            pending += _terms(inner)
-            span = (max(extent.value, 1) - 1) * scale
-            low, high = low + inner.constant + min(span, 0), high + inner.constant + max(span, 0)
-            continue
-        bounds = _bounds(atom, scope, outside)
-        if bounds is None:
-            return None
-        ends = (bounds[0] * scale, bounds[1] * scale)
-        low, high = low + min(ends), high + max(ends)
-    return None
-
-
-def _terms(form: Linear) -> list[tuple[Any, n.PrimExpr, int]]:
-    return [(key, atom, scale) for key, (atom, scale) in form.terms.items()]
-
-
-def _is_fixed(atom: n.PrimExpr, scope: _Scope, outside: frozenset[int]) -> bool:
-    """Whether `atom` has one value as long as the buffer lives: no loads, no variables bound inside."""
-    for current in pre_order(atom):
-        if isinstance(current, n.Var):
-            if id(current) in scope.variables and id(current) not in outside:
-                return False
-        elif isinstance(current, (t.BufferLoad, n.Call)):
-            return False
-    return True
-
-
-def _bounds(atom: n.PrimExpr, scope: _Scope, outside: frozenset[int]) -> Interval | None:
-    """Bounds of a term that is not linear, where they are constants: remainders, quotients, minima of such."""
-    if isinstance(atom, n.FloorMod) and isinstance(atom.b, n.IntImm) and atom.b.value > 0:
-        inner = _constant_region(atom.a, scope, outside)
-        if inner is not None and 0 <= inner[0] and inner[1] < atom.b.value:
-            return inner
-        return (0, atom.b.value - 1)
-    if isinstance(atom, n.FloorDiv) and isinstance(atom.b, n.IntImm) and atom.b.value > 0:
-        inner = _constant_region(atom.a, scope, outside)
-        return None if inner is None else (inner[0] // atom.b.value, inner[1] // atom.b.value)
-    if isinstance(atom, (n.Min, n.Max)):
-        a, b = _constant_region(atom.a, scope, outside), _constant_region(atom.b, scope, outside)
-        if a is None or b is None:
-            return None
-        chosen = min if isinstance(atom, n.Min) else max
-        return (chosen(a[0], b[0]), chosen(a[1], b[1]))
-    return None
-
-
-def _constant_region(expr: n.PrimExpr, scope: _Scope, outside: frozenset[int]) -> Interval | None:
-    found = region(expr, scope, outside)
-    return found[1] if found is not None and not found[0].terms else None
+    def _loads(self, expr: n.PrimExpr, known: _Known) -> None:
+        seen: set[int] = set()
+        stack: list[Node] = [expr]
+        while stack:
+            current = stack.pop()
+            if id(current) in seen or isinstance(current, t.Buffer):
+                continue
+            seen.add(id(current))
+            if isinstance(current, t.BufferLoad):
+                self._touch(current.buffer, current.indices, known)
+            elif isinstance(current, n.Let):
+                known = self._with_let(known, current.var, current.value)
+            elif isinstance(current, n.Call) and current.op in ADDRESSES:
+                for argument in current.args:
+                    if isinstance(argument, t.BufferLoad) and id(argument.buffer) in self.plans:
+                        self.plans[id(argument.buffer)].fail()
+            stack.extend(children(current))

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ...analysis.dataflow import Dataflow, tells_apart
 from ...arith import nodes as n
 from ...arith.build import all_of, cast, conjuncts, equal, logical_and
 from ...core.node import EMPTY, FrozenMap, Node, children, pre_order, rewrite, substitute
@@ -25,9 +26,7 @@ from ..build import seq
 from ..empty_reductions import empty_reductions, init_conditions
 from .align_storage import KEY as ALIGN
 from .align_storage import block_rows
-from .carried import carries
 from .constant_fold import fold
-from .distinct import tells_apart
 from .overlap import writes_overlap
 from .pragmas import under_pragmas
 
@@ -261,6 +260,7 @@ class _Placement:
     """For each statement (by identity), the buffers to allocate around it."""
 
     def __init__(self, body: t.Stmt) -> None:
+        self._flow = Dataflow(body)
         self.at: dict[int, list[t.Buffer]] = {}
         self.initialised: set[int] = set()
         """Blocks whose init stands in front of their reduction already."""
@@ -336,9 +336,9 @@ class _Placement:
         where = owner
         common = list(_common(paths))
         # Where iterations that run at once would meet, the buffer is private to each: no loop around carries it.
-        private = next((at for at, step in enumerate(common) if _is_private(step, buffer, common[:at])), 0)
+        private = next((at for at, step in enumerate(common) if self._is_private(step, buffer, common[:at])), 0)
         for at, step in enumerate(common):
-            if id(step) in shared or (isinstance(step, t.For) and at >= private and carries(step, buffer)):
+            if id(step) in shared or (isinstance(step, t.For) and at >= private and self._flow.carries(step, buffer)):
                 # The loop carries the values: allocate around it, not inside.
                 return step
             if isinstance(step, (t.BufferStore, t.Evaluate)) or (
@@ -347,6 +347,12 @@ class _Placement:
                 break
             where = step
         return where
+
+    def _is_private(self, stmt: t.Stmt, buffer: t.Buffer, around: list[t.Stmt]) -> bool:
+        """Whether iterations of a loop that run at once write the same elements of a buffer."""
+        if not isinstance(stmt, t.For) or not stmt.has_private_buffers or self._flow.writes_apart(stmt, buffer):
+            return False
+        return writes_overlap(stmt, buffer, [step for step in around if isinstance(step, t.For)])
 
     @staticmethod
     def _below(path: tuple[t.Stmt, ...], owner: t.Stmt) -> tuple[t.Stmt, ...]:
@@ -362,12 +368,6 @@ def _common(paths: list[tuple[t.Stmt, ...]]) -> Iterator[t.Stmt]:
         if any(step is not steps[0] for step in steps):
             return
         yield steps[0]
-
-
-def _is_private(stmt: t.Stmt, buffer: t.Buffer, around: list[t.Stmt]) -> bool:
-    if not isinstance(stmt, t.For) or not stmt.has_private_buffers:
-        return False
-    return writes_overlap(stmt, buffer, [step for step in around if isinstance(step, t.For)])
 
 
 def _first_iterations(predicate: n.PrimExpr) -> list[n.PrimExpr]:

@@ -7,23 +7,21 @@ Invariant: True is shown by two points of which both run; what cannot be shown i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from ...analysis.tree import statements_in
 from ...arith import build
 from ...arith import nodes as n
 from ...arith.simplify import Simplifier
+from ...core.equal import structural_equal
 from ...core.errors import WorkbenchError
 from ...core.node import substitute
 from .. import nodes as t
 from ..array_values import values
-from .boxes import Box, box_of, coefficients
-from .carried import realizes
-from .filled import variables_of
-from .linear import Linear, linear, structure
 
 Values = dict[Any, n.PrimExpr]
 Chain = list[t.For | t.BlockRealize]
@@ -41,13 +39,11 @@ def writes_overlap(loop: t.For, buffer: t.Buffer, around: Sequence[t.For]) -> bo
         return False
     chains: dict[t.BlockRealize | None, Chain] = {None: []}
     writes: list[tuple[t.BufferRegion, Chain]] = []
-    for realize, loops, outside in realizes(loop.body):
+    for realize, loops, outside in _realizes(loop.body):
         seen = [step for step in chains[outside] if isinstance(step, t.For)]
         chain = [*chains[outside], *(step for step in loops if all(step is not other for other in seen)), realize]
         chains[realize] = chain
         writes += [(region, chain) for region in realize.block.writes if region.buffer is buffer]
-    if _are_tiles(writes, loop, around):
-        return False
     begin: Values = {}
     for outer in around:
         begin[outer.var] = substitute(outer.min, begin)
@@ -61,57 +57,17 @@ def writes_overlap(loop: t.For, buffer: t.Buffer, around: Sequence[t.For]) -> bo
         return False  # an index or a condition that is looked up
 
 
-# --- tiles --------------------------------------------------------------------------------------------------------
-
-
-def _are_tiles(writes: Sequence[tuple[t.BufferRegion, Chain]], loop: t.For, around: Sequence[t.For]) -> bool:
-    """Whether all that an iteration of `loop` writes surely lies in a tile of its own, the loops in `around` standing
-    still: cheap, and true of most kernels.
-
-        for i: for j in range(7): B[i // 8, i % 8 * 7 + j] = ...        # tiles of 1 x 7
-    """
-    count = _number(loop.extent)
-    boxes = [_box(region, chain, loop, around) for region, chain in writes]
-    if not boxes or count is None or count > MOST_POINTS:
-        return False
-    iterations = {id(loop.var): np.arange(count)}
-    own = {id(loop.var)}
-    tiles: list[np.ndarray] = []
-    for spans in zip(*boxes, strict=True):
-        moving, still = Linear(), Linear()
-        for key, (atom, coefficient) in spans[0].fixed.terms.items():
-            variables = variables_of(atom)
-            if not variables <= own and variables & own:
-                return False  # it moves otherwise in other iterations of the loops around
-            (moving if variables & own else still).add(key, atom, coefficient)
-        if any(coefficients(span.fixed) != coefficients(spans[0].fixed) for span in spans):
-            return False
-        size = max(span.high for span in spans) - min(span.low for span in spans) + 1
-        if not moving.terms or not size < np.inf:
-            continue
-        try:
-            begins = values(moving.expression(), iterations)
-        except WorkbenchError:
-            return False  # an index that is looked up
-        begins = begins - begins.min()
-        if not (begins % int(size)).any():
-            tiles.append(begins // int(size))
-    return bool(tiles) and len(set(zip(*(tile.tolist() for tile in tiles), strict=True))) == count
-
-
-def _box(region: t.BufferRegion, chain: Chain, loop: t.For, around: Sequence[t.For]) -> Box:
-    """What a block may write in an iteration of `loop`."""
-    simplifier, inner, known = Simplifier(), set[int](), Values()
-    for outer in (*around, loop):
-        simplifier.bind_range(outer.var, outer.min, outer.extent)
-    for step in chain:
-        if isinstance(step, t.For):
-            simplifier.bind_range(step.var, step.min, step.extent)
-            inner.add(id(step.var))
-        else:
-            pairs = zip(step.block.iter_vars, step.iter_values, strict=True)
-            known.update({item.var: substitute(value, known) for item, value in pairs})
-    return box_of(region, known, inner, simplifier, Simplifier(), written=False)
+def _realizes(root: t.Stmt) -> Iterator[tuple[t.BlockRealize, tuple[t.For, ...], t.BlockRealize | None]]:
+    """Each block under a statement in the order they run in, with the loops and the innermost block around it."""
+    stack: list[tuple[t.Stmt, tuple[t.For, ...], t.BlockRealize | None]] = [(root, (), None)]
+    while stack:
+        current, loops, around = stack.pop()
+        if isinstance(current, t.For):
+            loops = (*loops, current)
+        elif isinstance(current, t.BlockRealize):
+            yield current, loops, around
+            around = current
+        stack += [(part, loops, around) for part in reversed(statements_in(current))]
 
 
 # --- every point --------------------------------------------------------------------------------------------------
@@ -190,7 +146,7 @@ def _meet(region: t.BufferRegion, chain: Chain, first: Values, theirs: list[n.Pr
                 counts[step.var] = min(max(left // moved[axis], 0), (_number(step.extent) or 1) - 1)
                 left -= counts[step.var] * moved[axis]
     found = _element(region, chain, first, counts)
-    return found is not None and [structure(item) for item in found] == [structure(item) for item in theirs]
+    return found is not None and all(map(structural_equal, found, theirs))
 
 
 def _steps(
@@ -232,5 +188,5 @@ def _element(
 
 def _number(expr: n.PrimExpr) -> int | None:
     """The number that an expression is, or None."""
-    form = linear(Simplifier().simplify(expr))
-    return None if form.terms else form.constant
+    form = Simplifier().form(expr)
+    return None if form is None else form.constant

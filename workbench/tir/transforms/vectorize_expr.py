@@ -12,9 +12,9 @@ from typing import Any, Final
 from ...arith import nodes as n
 from ...arith.build import INDEX, add, const, floordiv, floormod, multiply, subtract
 from ...arith.intrinsics import ADDRESSES, INTRINSICS, NAMED_CALLS
+from ...arith.scope import multiple_of
 from ...core.node import children, map_children
 from .. import nodes as t
-from .linear import multiple_of
 
 _NOT_IN_LANES: Final = ADDRESSES | NAMED_CALLS | {"prefetch", "shuffle", "reduce_add", "reduce_max", "reduce_min"}
 

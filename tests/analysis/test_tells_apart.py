@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from workbench.analysis.dataflow import tells_apart
 from workbench.arith import build
 from workbench.arith.evaluate import evaluate
 from workbench.arith.nodes import Var
 from workbench.tir import nodes as t
 from workbench.tir.build import loop
-from workbench.tir.transforms.distinct import tells_apart
 
 Values = Callable[..., list[Any]]
 
