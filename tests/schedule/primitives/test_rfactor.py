@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Golden
+from tests.property.sum_programs import reversed_sum
 from tests.schedule import odd_programs as q
 from tests.schedule import programs as p
 from tests.schedule.harness import Program, Steps, check_refusal, check_steps
@@ -228,6 +229,7 @@ REFUSALS: dict[str, tuple[Program, Steps, str]] = {
         "E-SCHEDULE-MIXED-PREDICATE",
     ),
     "reduced twice": (q.repeated, lambda s: s.rfactor(s.get_loops("C")[3], 0), "E-SCHEDULE-REDUCED-TWICE"),
+    "init late": (lambda: reversed_sum(2, 6)[0], lambda s: s.rfactor(s.get_loops("sum")[1], 0), "E-SCHEDULE-INIT-LATE"),
     "partial": (half_reduced, lambda s: s.rfactor(s.get_loops("C")[2], 0), "E-SCHEDULE-PARTIAL"),
     "triangle": (triangular_sum, lambda s: s.rfactor(s.get_loops("C")[1], 0), "E-SCHEDULE-FACTOR-BOUNDS"),
     "not recognised": (two_sources, lambda s: s.rfactor(s.get_loops("M")[1], 0), "E-SCHEDULE-NOT-REDUCTION"),

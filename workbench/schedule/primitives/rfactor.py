@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ...analysis.affine import Affine, Ranges, variables_of
 from ...analysis.bindings import binding_facts, writes_once
 from ...analysis.conditions import conjuncts
-from ...analysis.reduction_loops import reduce_variables, runs_once, spatial_variables
+from ...analysis.reduction_loops import initialises_first, reduce_variables, runs_once, spatial_variables
 from ...analysis.tree import BlockSite
 from ...arith import build
 from ...arith.nodes import PrimExpr, Var
@@ -291,7 +291,7 @@ def _conditions(
 
 
 def _check_once(state: ScheduleState, site: BlockSite, chain: tuple[t.For, ...]) -> None:
-    """Each instance of the block must run once in the chain, and the reduction through all of its domain."""
+    """Each instance of the block runs once in the chain, the reduction through its domain, from the beginning on."""
     require_legal(
         state,
         runs_once(site, chain),
@@ -322,6 +322,16 @@ def _check_once(state: ScheduleState, site: BlockSite, chain: tuple[t.For, ...])
         found="loops that may leave values or the initialisation out",
         expected="reduction loops that run through the domains of their iterators",
         fix="factor before splitting or moving",
+        nodes=(site.block,),
+    )
+    require_legal(
+        state,
+        initialises_first(site),
+        "E-SCHEDULE-INIT-LATE",
+        f"cannot show that the first iteration of {site.name} initialises",
+        found="reduction iterators that do not begin where their domains do",
+        expected="a reduction whose initialisation comes before all that it adds",
+        fix="write the reduction from the beginning of its domain on",
         nodes=(site.block,),
     )
 
