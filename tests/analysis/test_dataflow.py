@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.analysis.iterations import run_through
+from tests.analysis.random_nests import COUNT, SIZE, drawn_lines
 from tests.nightly import tonight
 from tests.property.program_checks import program_of
 from tests.property.schedule_checks import Source, draw, listed
@@ -60,19 +62,42 @@ def test_many_random_schedules(source: Source, begin: int, record_property: Any)
         record_property(f"{question} {answer}, in truth {truth}", count)
 
 
+@pytest.mark.parametrize("begin", range(0, 60, 20))
+def test_random_nests(begin: int) -> None:
+    found = sum((compared(nest_of(seed)) for seed in range(begin, begin + 20)), Counter())
+    assert found["carries", True, False] < 0.1 * found["carries", False, False], found
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(1_200)
+@pytest.mark.parametrize("begin", tonight(range(60, 20_000, 500)))
+def test_many_random_nests(begin: int, record_property: Any) -> None:
+    found = sum((compared(nest_of(seed)) for seed in range(begin, begin + 500)), Counter())
+    for (question, answer, truth), count in found.items():
+        record_property(f"{question} {answer}, in truth {truth}", count)
+
+
+def nest_of(seed: int) -> t.PrimFunc:
+    return program(drawn_lines(random.Random(seed)), COUNT, SIZE)
+
+
 HEAD = """@T.prim_func
-def f(A: T.Buffer((64,), "float32"), C: T.Buffer((8, 64), "float32")):
+def f(A: T.Buffer(({size},), "float32"), C: T.Buffer(({count}, {size}), "float32")):
     with T.block("root"):
 """
 
 
-def program(lines: str) -> t.PrimFunc:
-    """for o in range(8): what `lines` say of B, 64 numbers, in short: `write` and `read` stand for blocks."""
-    text = HEAD + '        B = T.alloc_buffer((64,), "float32")\n        for o in T.serial(8):\n'
+def program(lines: str, count: int = 8, size: int = 64) -> t.PrimFunc:
+    """for o in range(count): what `lines` say of B, `size` numbers, in short: `write` and `read` stand for blocks."""
+    text = HEAD.format(count=count, size=size)
+    text += f'        B = T.alloc_buffer(({size},), "float32")\n        for o in T.serial({count}):\n'
     for number, line in enumerate(lines.strip().splitlines()):
         space, word = line[: len(line) - len(line.lstrip())], line.split()[0]
         if word in ("write", "read"):
-            text += _block(f"            {space}", number, word, *line.strip()[len(word) :].split(" where "))
+            index, _, where = line.strip()[len(word) :].partition(" where ")
+            extent, at = index.split(": ") if ": " in index else (str(size), index)
+            axis = f"T.axis.spatial({extent}, {at.strip()})"
+            text += _block(f"            {space}", number, word, axis, where, count)
         else:
             text += f"            {line}\n"
     made = parse(text)
@@ -80,11 +105,9 @@ def program(lines: str) -> t.PrimFunc:
     return made
 
 
-def _block(space: str, number: int, word: str, index: str, where: str = "") -> str:
+def _block(space: str, number: int, word: str, axis: str, where: str, count: int) -> str:
     own, inner = f"v{number}", space + "    "
-    extent, at = index.strip().split(": ") if ": " in index else ("64", index.strip())
-    lines = [f'{space}with T.block("b{number}"):', f"{inner}vo = T.axis.spatial(8, o)"]
-    lines.append(f"{inner}{own} = T.axis.spatial({extent}, {at})")
+    lines = [f'{space}with T.block("b{number}"):', f"{inner}vo = T.axis.spatial({count}, o)", f"{inner}{own} = {axis}"]
     lines += [f"{inner}T.where({where})"] if where else []
     if word == "write":
         lines += [f"{inner}T.reads(A[{own}])", f"{inner}T.writes(B[{own}])"]
@@ -237,7 +260,7 @@ def test_a_block_over_a_part_of_a_buffer_leaves_the_rest_to_earlier_iterations()
 
 
 def test_symbolic_extents() -> None:
-    text = HEAD.replace("(64,)", "(n,)", 1).replace("(8, 64)", "(8, n)").replace("f(", "f(n: T.int64, ")
+    text = HEAD.format(count=8, size="n").replace("f(", "f(n: T.int64, ")
     body = """        B = T.alloc_buffer((n,), "float32")
         for o in T.serial(8):
             for i in T.serial(n):
@@ -259,6 +282,15 @@ def test_symbolic_extents() -> None:
         step = next(node for node in pre_order(func.body) if isinstance(node, t.For))
         buffer = next(node for node in pre_order(func.body) if isinstance(node, t.Block)).alloc_buffers[0]
         assert not Dataflow(func.body).carries(step, buffer), index
+
+
+@pytest.mark.parametrize("lines", ["write 0\nwrite o", "write o\nwrite 0", "write o + 1\nwrite 7 - o"])
+def test_what_moves_in_two_ways_is_not_apart(lines: str) -> None:
+    """What stands still was taken for what moves, where it came first."""
+    func = program(lines)
+    step = next(node for node in pre_order(func.body) if isinstance(node, t.For))
+    buffer = next(node for node in pre_order(func.body) if isinstance(node, t.Block)).alloc_buffers[0]
+    assert run_through(func.body, step, buffer).meet and not Dataflow(func.body).writes_apart(step, buffer)
 
 
 def test_tiles_are_apart() -> None:

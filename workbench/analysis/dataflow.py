@@ -121,13 +121,14 @@ class Dataflow:
 
     def _tile(self, spans: Sequence[Ends], variable: int) -> Form | None:
         """The number of the tile that holds all spans, as a form of the variable; None where there is none."""
-        scope, moving = self.accesses.scope, dict[int, int]()
+        scope = self.accesses.scope
+        moving: dict[int, int] | None = None
         rests: list[list[Form]] = [[], []]
         for side, end in ((side, end) for span in spans for side, end in enumerate(span)):
             if end is None:
                 return None
             moves = {atom: factor for atom, factor in end.terms.items() if variable in scope.variables(atom)}
-            if moving and moves != moving:
+            if moving is not None and moves != moving:
                 return None
             moving = moves
             rests[side].append(end.plus(Form(moves, 0), -1))
