@@ -51,7 +51,7 @@ class Drawn:
 def drawn(rng: random.Random) -> Drawn:
     lows, count = (0, 0, 0, 1, 2, 3), rng.choice((1, 2, 2))
     loops = [(f"i{number}", rng.choice(lows), rng.randint(1, 6)) for number in range(count)]
-    values = [_value(rng, loops) for _ in range(rng.choice((1, 1, 2)))]
+    values = [value_text(rng, loops) for _ in range(rng.choice((1, 1, 2)))]
     points = [
         dict(zip((name for name, _, _ in loops), point, strict=True))
         for point in itertools.product(*(range(low, low + extent) for _, low, extent in loops))
@@ -68,7 +68,7 @@ def drawn(rng: random.Random) -> Drawn:
     return Drawn(func, every, runs, domain)
 
 
-def _value(rng: random.Random, loops: list[tuple[str, int, int]]) -> str:
+def value_text(rng: random.Random, loops: list[tuple[str, int, int]]) -> str:
     name, low, extent = rng.choice(loops)
     other, _, size = rng.choice(loops)
     number = rng.randint(2, 4)

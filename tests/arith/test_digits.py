@@ -29,20 +29,20 @@ def drawn(rng: random.Random) -> tuple[list[Loop], list[PrimExpr]]:
     values: list[PrimExpr] = []
     for _ in range(rng.randint(1, 3)):
         if rng.random() < 0.5:
-            base, by = _expression(rng, loops, 2), rng.choice((2, 3, 4))
+            base, by = expression(rng, loops, 2), rng.choice((2, 3, 4))
             values += [floordiv(base, by), floormod(base, by)]
         else:
-            values.append(_expression(rng, loops, 3))
+            values.append(expression(rng, loops, 3))
     return loops, values[:3]
 
 
-def _expression(rng: random.Random, loops: list[Loop], depth: int) -> PrimExpr:
+def expression(rng: random.Random, loops: list[Loop], depth: int) -> PrimExpr:
     how = rng.random()
     if depth == 0 or how < 0.2:
         return rng.choice(loops)[0]
-    inner = _expression(rng, loops, depth - 1)
+    inner = expression(rng, loops, depth - 1)
     if how < 0.45:
-        return add(multiply(inner, rng.choice((1, 2, 3, 4, 6, 8, -1, -4))), _expression(rng, loops, depth - 1))
+        return add(multiply(inner, rng.choice((1, 2, 3, 4, 6, 8, -1, -4))), expression(rng, loops, depth - 1))
     if how < 0.6:
         return add(inner, const(rng.randint(-4, 5), "int64"))
     return floordiv(inner, rng.choice((2, 3, 4, 6))) if how < 0.8 else floormod(inner, rng.choice((2, 3, 4, 6, 8, 12)))

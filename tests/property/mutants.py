@@ -23,7 +23,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from types import CodeType
-from typing import Any
+from typing import Any, Protocol
 
 SECONDS = 60.0
 BEGINS = (0, 1_000_000)
@@ -43,6 +43,20 @@ class Mutant:
     module: str
     old: str
     new: str
+
+    def planted_in(self, text: str) -> str:
+        """The source of the module with the bug in it."""
+        assert text.count(self.old) == 1, f"{self.name} does not stand in {self.module} any more"
+        return text.replace(self.old, self.new)
+
+
+class Plant(Protocol):
+    """A change of the source of a module."""
+
+    @property
+    def module(self) -> str: ...
+
+    def planted_in(self, text: str) -> str: ...
 
 
 def _of(kind: str, prefix: str, *rows: tuple[str, str, str, str]) -> list[Mutant]:
@@ -232,23 +246,21 @@ def stands(mutant: Mutant) -> bool:
 
 
 class _Loader(importlib.machinery.SourceFileLoader):
-    """Loads one module with a line changed."""
+    """Loads one module changed."""
 
-    def __init__(self, name: str, path: str, mutant: Mutant) -> None:
+    def __init__(self, name: str, path: str, mutant: Plant) -> None:
         super().__init__(name, path)
         self.mutant = mutant
 
     def get_code(self, fullname: str) -> CodeType:
         path = self.get_filename(fullname)
-        text = self.get_data(path).decode()
-        assert text.count(self.mutant.old) == 1, f"{self.mutant.name} does not stand in {fullname} any more"
-        return compile(text.replace(self.mutant.old, self.mutant.new), path, "exec")
+        return compile(self.mutant.planted_in(self.get_data(path).decode()), path, "exec")
 
 
 class Planted:
     """A finder in front of all others that answers for one module."""
 
-    def __init__(self, mutant: Mutant) -> None:
+    def __init__(self, mutant: Plant) -> None:
         self.mutant = mutant
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
