@@ -14,7 +14,7 @@ NATIVE := $(wildcard workbench/runtime/native/*.c workbench/runtime/native/*.h)
 # Whole folders of the core, and of every other stage what is quick.
 SMOKE_FOLDERS := core arith target te tir relay schedule
 SMOKE_FILES := test_tiny test_architecture test_lint frontend/onnx/test_errors frontend/onnx/test_tensors \
-    frontend/onnx/test_guards lower/test_arguments lower/test_branches analysis/test_affine analysis/test_dependence \
+    frontend/onnx/test_guards lower/test_arguments lower/test_branches arith/test_scope_forms analysis/test_dependence \
     codegen/test_statements codegen/test_text codegen/test_fast_functions runtime/test_calls \
     driver/test_history driver/test_text views/test_schema ui/test_protocol ui/test_screens \
     teach/test_checks

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from tests.property.schedule_programs import Case, value_of
-from workbench.analysis.affine import variables_of
 from workbench.arith import build
+from workbench.arith.scope import variables_in
 from workbench.core.node import post_order, rewrite
 from workbench.tir import nodes as t
 from workbench.tir.build import decl_buffer, load, seq, store
@@ -94,4 +94,4 @@ def _stores(stmt: t.Stmt) -> list[t.BufferStore]:
 def _is_plain(access: t.BufferLoad, block: t.Block) -> bool:
     """Whether a read's place is told by the block's iterators alone."""
     own = {id(item.var) for item in block.iter_vars}
-    return all(id(var) in own for index in access.indices for var in variables_of(index))
+    return all(id(var) in own for index in access.indices for var in variables_in(index))

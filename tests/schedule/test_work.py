@@ -10,8 +10,8 @@ import pytest
 from tests.growing import TE
 from tests.work import calls
 from workbench import te, topi
-from workbench.analysis.affine import Affine
 from workbench.analysis.tree import Tree, statements_in
+from workbench.arith.scope import Scope
 from workbench.core.node import children, written_count, written_size
 from workbench.schedule import Schedule
 from workbench.schedule.inlining import size_of, stored_size, uses
@@ -60,7 +60,7 @@ def test_a_step_looks_into_no_nest_that_it_leaves_alone(name: str) -> None:
 def test_blocks_inlined_into_one_ask_for_each_access_once() -> None:
     """Each step found the regions of all accesses of the block that grew."""
     few, many = joined_sums(16), joined_sums(32)
-    counts = [calls(lambda sch=sch: inline_elementwise(sch), Affine.of) for sch in (few, many)]
+    counts = [calls(lambda sch=sch: inline_elementwise(sch), Scope.linear) for sch in (few, many)]
     assert counts[1] <= 2.3 * counts[0], counts
     assert len(many.state.tree.leaves) == 1
 

@@ -8,12 +8,12 @@ Invariant: answers are sound, not complete: False means "not shown".  Loops of s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from ..arith.digits import Digits
 from ..arith.forms import Form
-from ..arith.nodes import IntImm
+from ..arith.nodes import IntImm, Var
 from ..arith.scope import Scope
 from ..core.dtype import DataType
 from ..tir import nodes as t
@@ -121,10 +121,11 @@ def guards_only(site: BlockSite) -> bool:
     return _bound(site).guards_only
 
 
-def writes_once(block: t.Block, held: frozenset[int] = frozenset()) -> bool:
+def writes_once(block: t.Block, held: Iterable[Var] = ()) -> bool:
     """True if two instances of a block with different spatial iterators never write one element, while the variables
-    `held` (by identity) stand still."""
+    `held` stand still."""
     scope = Scope()
+    still = scope.numbers(held)
     atoms = {item.var: scope.enter(item.var, item.dom.min, item.dom.extent) for item in block.iter_vars}
     own = {atoms[item.var] for item in block.iter_vars if item.kind is t.IterKind.SPATIAL}
     for region in block.writes:
@@ -134,7 +135,7 @@ def writes_once(block: t.Block, held: frozenset[int] = frozenset()) -> bool:
             if form is None or extent is None or extent.constant != 1:
                 return False
             variables = {variable for atom in form.terms for variable in scope.variables(atom)}
-            if not all(atom in own or id(scope.atoms.table[atom].expr) in held for atom in variables):
+            if not variables <= own | still:
                 return False
             forms.append(form)
         if not Digits(scope, forms, own).injective:

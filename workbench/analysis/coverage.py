@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..arith.nodes import IntImm, PrimExpr, Var
+from ..arith.scope import variables_in
 from ..tir import nodes as t
-from .affine import variables_of
 from .bindings import binding_facts
 from .dependence import site_writer
 from .flow import guarded
@@ -83,7 +83,7 @@ def wanders(site: BlockSite) -> bool:
         return False
     loops = {id(loop.var) for loop in site.loops}
     ends = (end for item in site.block.iter_vars for end in (item.dom.min, item.dom.extent))
-    return any(id(var) in loops for end in ends for var in variables_of(end))
+    return any(id(var) in loops for end in ends for var in variables_in(end))
 
 
 def _left_out(isl: Any, site: BlockSite) -> LeftOut | None:
@@ -93,8 +93,8 @@ def _left_out(isl: Any, site: BlockSite) -> LeftOut | None:
         return None
     point = rest.lexmin().sample_point()
     found = {item.var: _coordinate(isl, point, place) for place, (item, _) in enumerate(site.bindings)}
-    own = {id(var): var for loop in site.loops for var in (*variables_of(loop.min), *variables_of(loop.extent))}
-    own.update((id(var), var) for item, _ in site.bindings for var in variables_of(item.dom.extent))
+    own = {id(var): var for loop in site.loops for var in (*variables_in(loop.min), *variables_in(loop.extent))}
+    own.update((id(var), var) for item, _ in site.bindings for var in variables_in(item.dom.extent))
     space, kind = point.get_space(), isl.dim_type.param
     names = {space.get_dim_name(kind, place): place for place in range(space.dim(kind))}
     for identity, var in own.items():

@@ -17,11 +17,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..arith import nodes as a
+from ..arith.build import conjuncts
 from ..core.equal import same
 from ..core.node import Node, post_order
 from ..core.whole_import import import_whole
 from ..tir import nodes as t
-from .conditions import conjuncts
 from .isl_text import NotAffine, Writer, bounds, relation, tuple_of
 from .recovery import Touch, touches
 from .tree import BlockSite

@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arith.build import conjuncts
 from ..core.errors import WorkbenchError
 from ..tir import nodes as t
 from ..tir.array_values import Loader, values
-from .conditions import conjuncts
 from .instances import enumerate_loops, variables_in
 from .programs import constant
 from .sites import Guard, GuardedAccess

@@ -15,10 +15,10 @@ from functools import lru_cache
 from typing import Any
 
 from ..arith import nodes as a
+from ..arith.build import conjuncts
 from ..arith.intrinsics import is_pure
 from ..core.node import post_order
 from ..tir import nodes as t
-from .conditions import conjuncts
 from .dependence import is_plain, library, site_writer
 from .isl_text import NotAffine, Writer, bounds, relation, tuple_of
 from .reduction_loops import adds_once

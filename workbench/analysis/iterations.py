@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arith.build import conjuncts
 from ..arith.nodes import PrimExpr
 from ..core.errors import WorkbenchError, nearest
 from ..tir import nodes as t
 from ..tir.array_values import values
-from .conditions import conjuncts
 from .fact import Fact
 from .instances import enumerate_loops, variables_in
 from .programs import function_of

@@ -14,11 +14,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ..arith.nodes import PrimExpr
+from ..arith.forms import Form
+from ..arith.nodes import PrimExpr, Var
+from ..arith.scope import Scope
 from ..core.node import substitute
 from ..tir import nodes as t
 from ..tir.script import script
-from .affine import Affine, Ranges
 from .fact import Fact
 from .programs import function_of, loop_function
 from .regions import Bound, Box, union
@@ -86,51 +87,49 @@ class _Built(NamedTuple):
     regions: list[_Region]
     loops: tuple[t.For, ...]
     sums: frozenset[int]
-    """Loop variables that move reduction iterators."""
+    """The atoms of loop variables that move reduction iterators."""
 
 
 def loop_tree(program: Any, sizes: Mapping[str, int] | None = None) -> LoopTree:
     """The loops and blocks of a schedule or function; symbolic extents may stay symbolic."""
     func = function_of(program, sizes) if sizes else loop_function(program)
-    built = _built(func.body, Ranges(), {})
+    built = _built(func.body, Scope(), {})
     return LoopTree(str(func.attrs.get("global_symbol", "main")), tuple(item.fact for item in built))
 
 
-def _built(stmt: t.Stmt, ranges: Ranges, bound: dict[Any, PrimExpr]) -> list[_Built]:
+def _built(stmt: t.Stmt, scope: Scope, bound: dict[Any, PrimExpr]) -> list[_Built]:
     """The nodes of a statement; programs nest as shallowly as their text does."""
     if isinstance(stmt, t.For):
-        return [_loop(stmt, ranges, bound)]
+        return [_loop(stmt, scope, bound)]
     if isinstance(stmt, t.BlockRealize):
-        return _block(stmt, ranges, bound)
-    found = [item for part in statements_in(stmt) for item in _built(part, ranges, bound)]
+        return _block(stmt, scope, bound)
+    found = [item for part in statements_in(stmt) for item in _built(part, scope, bound)]
     if isinstance(stmt, t.BufferStore):
         regions = [
             _Region(access.buffer, access.is_store, tuple((index, index) for index in access.indices))
             for access in ordered(stmt)
         ]
-        reads, writes = _texts(regions, frozenset(), ranges)
+        reads, writes = _texts(regions, frozenset(), scope)
         return [_Built(TreeFact("store", f"{stmt.buffer.name} =", "", "", False, reads, writes, ()), regions, (),
                        frozenset())]  # fmt: skip
     return found
 
 
-def _loop(stmt: t.For, ranges: Ranges, bound: dict[Any, PrimExpr]) -> _Built:
-    inner = ranges.copy()
-    inner.enter_extent(stmt.var, substitute(stmt.min, bound), substitute(stmt.extent, bound))
-    children = _built(stmt.body, inner, bound)
+def _loop(stmt: t.For, scope: Scope, bound: dict[Any, PrimExpr]) -> _Built:
+    if stmt.var in scope.ranges:  # of a loop before this one
+        stmt = substitute(stmt, {stmt.var: Var(stmt.var.name, stmt.var.dtype)})
+    variable = scope.enter(stmt.var, substitute(stmt.min, bound), substitute(stmt.extent, bound))
+    children = _built(stmt.body, scope, bound)
     regions = [region for child in children for region in child.regions]
     loops = (stmt, *(loop for child in children for loop in child.loops))
     sums = frozenset().union(*(child.sums for child in children))
-    wide = ranges.copy()
-    for loop in loops:
-        wide.enter_extent(loop.var, loop.min, loop.extent)
-    reads, writes = _texts(regions, frozenset(id(loop.var) for loop in loops), wide)
+    reads, writes = _texts(regions, scope.numbers(loop.var for loop in loops), scope)
     fact = TreeFact(
         "loop",
         stmt.var.name,
         script(stmt.extent),
         str(stmt.kind) + (f" {stmt.thread}" if stmt.thread else ""),
-        id(stmt.var) in sums,
+        variable in sums,
         reads,
         writes,
         tuple(child.fact for child in children),
@@ -138,7 +137,7 @@ def _loop(stmt: t.For, ranges: Ranges, bound: dict[Any, PrimExpr]) -> _Built:
     return _Built(fact, regions, loops, sums)
 
 
-def _block(realize: t.BlockRealize, ranges: Ranges, bound: dict[Any, PrimExpr]) -> list[_Built]:
+def _block(realize: t.BlockRealize, scope: Scope, bound: dict[Any, PrimExpr]) -> list[_Built]:
     block = realize.block
     own = {
         **bound,
@@ -146,7 +145,7 @@ def _block(realize: t.BlockRealize, ranges: Ranges, bound: dict[Any, PrimExpr]) 
             item.var: substitute(value, bound) for item, value in zip(block.iter_vars, realize.iter_values, strict=True)
         },
     }
-    inside = [item for part in statements_in(block) for item in _built(part, ranges, own)]
+    inside = [item for part in statements_in(block) for item in _built(part, scope, own)]
     if not block.iter_vars and inside and any(item.fact.kind != "store" for item in inside):
         return inside
     regions = [
@@ -154,13 +153,14 @@ def _block(realize: t.BlockRealize, ranges: Ranges, bound: dict[Any, PrimExpr]) 
         for listed, writes in ((block.reads, False), (block.writes, True))
         for region in listed
     ]
-    reads, writes = _texts(regions, frozenset(), ranges)
+    reads, writes = _texts(regions, frozenset(), scope)
     reduce = [
         value
         for item, value in zip(block.iter_vars, realize.iter_values, strict=True)
         if item.kind is t.IterKind.REDUCE
     ]
-    sums = frozenset(name for value in reduce for name in Affine.of(substitute(value, bound), ranges).variables)
+    moving = (scope.variables_of(scope.linear(substitute(value, bound))) for value in reduce)
+    sums = frozenset[int]().union(*moving)
     children = tuple(item.fact for item in inside if item.fact.kind != "store")
     fact = TreeFact("block", block.name, "", "", bool(reduce), reads, writes, children)
     return [_Built(fact, regions, (), sums)]
@@ -171,39 +171,39 @@ def _ends(axis: t.Range, own: dict[Any, PrimExpr]) -> tuple[PrimExpr, PrimExpr]:
     return low, low + substitute(axis.extent, own) - 1
 
 
-def _texts(regions: list[_Region], relaxed: frozenset[int], ranges: Ranges) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _texts(regions: list[_Region], relaxed: frozenset[int], scope: Scope) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What is read and written, a text for each buffer."""
     made: tuple[list[str], list[str]] = ([], [])
     groups: dict[tuple[int, bool], list[_Region]] = {}
     for region in regions:
         groups.setdefault((id(region.buffer), region.writes), []).append(region)
     for (_, writes), group in groups.items():
-        boxes = [_box(region, relaxed, ranges) for region in group]
-        axes = [_slice(group[0].buffer, axis, [box[axis] for box in boxes], ranges) for axis in range(len(boxes[0]))]
+        boxes = [_box(region, relaxed, scope) for region in group]
+        axes = [_slice(group[0].buffer, axis, [box[axis] for box in boxes], scope) for axis in range(len(boxes[0]))]
         made[writes].append(f"{group[0].buffer.name}[{', '.join(axes)}]")
     return tuple(made[0]), tuple(made[1])
 
 
-def _box(region: _Region, relaxed: frozenset[int], ranges: Ranges) -> Box:
+def _box(region: _Region, relaxed: frozenset[int], scope: Scope) -> Box:
     box: list[Bound | None] = []
     for low, high in region.axes:
-        least = Affine.of(low, ranges).least(relaxed, ranges)
-        greatest = Affine.of(high, ranges).greatest(relaxed, ranges)
+        least = scope.ends(scope.linear(low), relaxed)[0]
+        greatest = scope.ends(scope.linear(high), relaxed)[1]
         box.append(None if least is None or greatest is None else Bound(least, greatest))
     return tuple(box)
 
 
-def _slice(buffer: t.Buffer, axis: int, bounds: list[Bound | None], ranges: Ranges) -> str:
+def _slice(buffer: t.Buffer, axis: int, bounds: list[Bound | None], scope: Scope) -> str:
     known = [bound for bound in bounds if bound is not None]
-    joined = union(known, ranges) if known and len(known) == len(bounds) else None
+    joined = union(known, scope) if known and len(known) == len(bounds) else None
     if joined is None:
         return ":"
     low, high = joined.low, joined.high
     extent = getattr(buffer.shape[axis], "value", None)
-    if low.value is not None and low.value < 0:
-        low = Affine.constant(0)
-    if high.value is not None and extent is not None and high.value >= extent:
-        high = Affine.constant(extent - 1)
+    if low.constant is not None and low.constant < 0:
+        low = Form({}, 0)
+    if high.constant is not None and extent is not None and high.constant >= extent:
+        high = Form({}, extent - 1)
     if low.same_as(high):
-        return script(low.expr())
-    return f"{script(low.expr())}:{script(high.plus(Affine.constant(1)).expr())}"
+        return script(scope.index(low))
+    return f"{script(scope.index(low))}:{script(scope.index(high.shifted(1)))}"

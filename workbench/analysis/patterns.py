@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..arith.scope import Scope
 from ..target.target import Target
 from ..tir import nodes as t
 from ..tir.script import script
-from .affine import Affine, Ranges
 from .element_sets import row_major
 from .fact import Fact, table
 from .footprint import loops_of
@@ -85,9 +85,11 @@ def stride_of(access: GuardedAccess, loop: t.For) -> int | None:
     """By how many elements an access moves when `loop` goes on by one; None if that is not one number."""
     total = 0
     for index, stride in zip(access.indices, row_major(access.buffer), strict=True):
-        for atom, factor in Affine.of(index, Ranges()).terms.items():
-            if id(loop.var) in atom.variables:
-                if not atom.is_var:
+        scope = Scope()
+        variable = scope.atoms.variable_number(loop.var)
+        for atom, factor in scope.linear(index).terms.items():
+            if variable in scope.variables(atom):
+                if atom != variable:
                     return None
                 total += factor * stride
         if any(id(loop.var) in variables_in(part) for load in accesses(index) for part in load.indices):

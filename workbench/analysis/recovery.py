@@ -11,16 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from ..arith.nodes import Mul
-from ..core.node import substitute
+from ..arith.forms import FINITE, Form, Unit
+from ..arith.scope import Scope
 from ..tir import nodes as t
-from .affine import Affine, Atom, Ranges, Unit
-from .regions import bound_forms
-from .tree import BlockSite, extent_of, iter_ranges
-
-Factor = int | Affine
-"""A number, or a form of what stands still."""
+from .tree import BlockSite, extent_of
 
 
 @dataclass
@@ -50,13 +46,6 @@ class Source:
                 return True
             position *= digit.extent
         return self.extent is not None and position >= self.extent
-
-
-def only_atom(form: Affine | None) -> Atom | None:
-    if form is None or form.offset or len(form.terms) != 1:
-        return None
-    ((atom, factor),) = form.terms.items()
-    return atom if factor == 1 else None
 
 
 @dataclass(frozen=True)
@@ -112,25 +101,17 @@ def recovered(loops: Sequence[t.For], touched: Sequence[Touch]) -> set[int]:
 class _Index:
     """One axis of an access: its first index over the loops around, and how many follow."""
 
-    low: Affine
-    length: Affine
-    units: tuple[tuple[int, Unit], ...] = ()
+    low: Form
+    length: Form
+    units: tuple[Unit, ...]
 
 
 def _indices(touch: Touch) -> list[_Index]:
     """The axes of an access; the same for every loop that is asked about."""
-    site, ranges = touch.site, touch.site.ranges
-    values = bound_forms(site, ranges)
-    inner = iter_ranges(site.block, ranges)
-    made: list[_Index] = []
+    site, made = touch.site, list[_Index]()
     for bounds in touch.region.region:
-        low = Affine.of(bounds.min, inner)
-        length = Affine.of(bounds.extent, ranges)
-        if low.opaque_variables().isdisjoint(values):
-            low = low.substituted(values, ranges)
-        else:  # a product, as like as not
-            low = Affine.of(substitute(bounds.min, {item.var: value for item, value in site.bindings}), ranges)
-        made.append(_Index(low, length, tuple(low.grouped()[0])))
+        low = site.over_loops(bounds.min)
+        made.append(_Index(low, site.forms.linear(bounds.extent), tuple(site.forms.atoms.grouped(low))))
     return made
 
 
@@ -152,79 +133,82 @@ def _made_up_once(source: Source) -> bool:
     return Source(source.extent, digits=list(distinct.values())).is_made_up()
 
 
+class _Shape(NamedTuple):
+    """How a digit of a loop stands in an index: its factor, and the ends of the rest."""
+
+    factor: Form
+    low: Form
+    high: Form
+
+
 def _units_given(
     loop: t.For, running: list[frozenset[int]], touched: Sequence[Touch], indices: list[_Index]
 ) -> list[tuple[int, int | None]]:
     """The digits of `loop` that the index of one axis determines."""
-    shapes: list[dict[tuple[int, int | None], tuple[Factor, Affine, Affine]]] = []
+    shapes: list[dict[tuple[int, int | None], _Shape]] = []
     for touch, index, relaxed in zip(touched, indices, running, strict=True):
-        shapes.append(_digit_shapes(loop, relaxed, touch.site.ranges, index))
+        shapes.append(_digit_shapes(loop, relaxed, touch.site.forms, index))
         if not shapes[-1]:
             return []
     given: list[tuple[int, int | None]] = []
-    for digit, (factor, low, _) in shapes[0].items():
-        if all(digit in shape and _is_same(shape[digit][0], factor) for shape in shapes[1:]):
-            if _fits(factor, [(shape[digit][1], shape[digit][2]) for shape in shapes], touched[0], low):
+    for digit, first in shapes[0].items():
+        if all(digit in shape and shape[digit].factor.same_as(first.factor) for shape in shapes[1:]):
+            if _fits([shape[digit] for shape in shapes], touched[0].site.forms):
                 given.append(digit)
     return given
 
 
-def _is_same(one: Factor, other: Factor) -> bool:
-    if isinstance(one, Affine) and isinstance(other, Affine):
-        return one.same_as(other)
-    return isinstance(one, int) and one == other
-
-
-def _fits(factor: Factor, rests: list[tuple[Affine, Affine]], touch: Touch, base: Affine) -> bool:
-    """True if all rests lie in one interval shorter than `factor`."""
-    ranges = touch.site.ranges
-    if isinstance(factor, Affine):
-        low, high = rests[0]
-        alike = all(low.same_as(first) and high.same_as(last) for first, last in rests[1:])
-        return alike and factor.minus(high.minus(low)).shifted(-1).never_negative(ranges)
+def _fits(shapes: list[_Shape], scope: Scope) -> bool:
+    """True if all rests lie in one interval shorter than the factor."""
+    factor, base, high = shapes[0]
+    if factor.constant is None:
+        alike = all(base.same_as(other.low) and high.same_as(other.high) for other in shapes[1:])
+        return alike and scope.is_natural(factor.minus(high.minus(base)).shifted(-1))
     least, most = 0, 0
-    for low, high in rests:
-        first, last = low.minus(base).interval(ranges)[0], high.minus(base).interval(ranges)[1]
-        if first is None or last is None:
+    for shape in shapes:
+        first, last = scope.atoms.bound(shape.low.minus(base)).low, scope.atoms.bound(shape.high.minus(base)).high
+        if first < -FINITE or last > FINITE:
             return False
         least, most = min(least, first), max(most, last)
-    return most - least < abs(factor)
+    return most - least < abs(factor.constant)
 
 
 def _digit_shapes(
-    loop: t.For, relaxed: frozenset[int], ranges: Ranges, index: _Index
-) -> dict[tuple[int, int | None], tuple[Factor, Affine, Affine]]:
-    """For each digit of `loop` in an axis' index: its factor, and the extremes of the rest."""
-    found: dict[tuple[int, int | None], tuple[Factor, Affine, Affine]] = {}
-    for factor, unit in index.units:
-        size = _symbolic_factor(loop, unit, relaxed, ranges) if factor == 1 else None
-        if size is not None:
-            assert unit.atom is not None
-            rest = index.low.minus(Affine({unit.atom: 1}, 0))
-            least, most = rest.least(relaxed, ranges), rest.greatest(relaxed, ranges)
-            if least is not None and most is not None:
-                found[1, None] = (size, least, most.plus(index.length).shifted(-1))
-            continue
-        digit = _loop_digit(loop, unit)
-        if digit is None:
-            continue
-        rest = index.low.minus(_unit_affine(unit, ranges).times(factor))
-        least, most = rest.least(relaxed, ranges), rest.greatest(relaxed, ranges)
-        if least is not None and most is not None:
-            found[digit] = (factor, least, most.plus(index.length).plus(Affine.constant(-1)))
+    loop: t.For, relaxed: frozenset[int], scope: Scope, index: _Index
+) -> dict[tuple[int, int | None], _Shape]:
+    """For each digit of `loop` in an axis' index, how it stands there."""
+    found: dict[tuple[int, int | None], _Shape] = {}
+    variable = scope.atoms.variable_number(loop.var)
+
+    def note(digit: tuple[int, int | None], factor: Form, part: Form) -> None:
+        low, high = scope.ends(index.low.minus(part), relaxed)
+        if low is not None and high is not None:
+            found[digit] = _Shape(factor, low, high.plus(index.length).shifted(-1))
+
+    for unit in index.units:
+        digit = _loop_digit(scope, variable, unit)
+        if digit is not None:
+            note(digit, Form({}, unit.factor), scope.atoms.unit_form(unit))
+    factor, part = _symbolic_factor(scope, variable, index.low)
+    if factor is not None and not scope.moves(factor, relaxed | {variable}):
+        note((1, None), factor, part)
     return found
 
 
-def _symbolic_factor(loop: t.For, unit: Unit, relaxed: frozenset[int], ranges: Ranges) -> Affine | None:
-    """The number of which a unit is the loop's multiple, ``i * (n // 2)``: one that the running loops do not change."""
-    product = unit.atom.expr if unit.atom is not None else None
-    if not isinstance(product, Mul):
-        return None
-    for one, other in ((product.a, product.b), (product.b, product.a)):
-        if one is loop.var:
-            size = Affine.of(other, ranges)
-            return size if size.variables.isdisjoint(relaxed | {id(loop.var)}) else None
-    return None
+def _symbolic_factor(scope: Scope, variable: int, form: Form) -> tuple[Form | None, Form]:
+    """What a variable is multiplied by in a form, ``n // 2`` of ``i * (n // 2)``, and that product; None where that is
+    a number, or the variable stands elsewhere, too."""
+    factor, part = Form({}, 0), Form({}, 0)
+    for number, by in form.terms.items():
+        if variable not in scope.variables(number):
+            continue
+        factors = scope.atoms.table[number].factors or (number,)
+        others = [other for other in factors if other != variable]
+        if len(others) != len(factors) - 1 or any(variable in scope.variables(other) for other in others):
+            return None, part
+        one = Form({scope.atoms.monomial(tuple(others)): 1}, 0) if others else Form({}, 1)
+        factor, part = factor.plus(one, by), part.plus(Form({number: by}, 0))
+    return (factor if factor.terms else None), part
 
 
 def _running(site: BlockSite, loops: Sequence[t.For], known: set[int]) -> frozenset[int]:
@@ -232,27 +216,22 @@ def _running(site: BlockSite, loops: Sequence[t.For], known: set[int]) -> frozen
     chain = {id(loop.var) for loop in loops}
     positions = [index for index, loop in enumerate(site.loops) if id(loop.var) in chain]
     first = min(positions)
-    return frozenset(id(loop.var) for loop in site.loops[first:] if id(loop.var) not in known)
+    return site.forms.numbers(loop.var for loop in site.loops[first:] if id(loop.var) not in known)
 
 
-def _loop_digit(loop: t.For, unit: Unit) -> tuple[int, int | None] | None:
+def _loop_digit(scope: Scope, variable: int, unit: Unit) -> tuple[int, int | None] | None:
     """(lower, modulus) if a unit is a digit of the loop's variable."""
-    modulus = unit.modulus if unit.atom is None else None
-    atom = unit.atom
-    if atom is None:
-        atom = only_atom(unit.form)
-    if atom is None:
+    number, modulus = (unit.atom, None) if unit.form is None else (_only_atom(unit.form), unit.modulus)
+    if number is None:
         return None
-    lower = 1
-    if atom.inner is not None:
-        lower, atom = atom.divisor, only_atom(atom.inner)
-        if atom is None:
-            return None
-    return (lower, modulus) if atom.expr is loop.var else None
+    atom = scope.atoms.table[number]
+    if atom.inner is None:
+        return (1, modulus) if number == variable else None
+    return (atom.divisor, modulus) if _only_atom(atom.inner) == variable else None
 
 
-def _unit_affine(unit: Unit, ranges: Ranges) -> Affine:
-    if unit.atom is not None:
-        return Affine({unit.atom: 1}, 0)
-    assert unit.form is not None
-    return unit.form.floormod(unit.modulus, ranges)
+def _only_atom(form: Form) -> int | None:
+    if form.offset or len(form.terms) != 1:
+        return None
+    ((number, factor),) = form.terms.items()
+    return number if factor == 1 else None

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..arith.build import conjuncts
+from ..arith.scope import variables_in
+from ..core.node import substitute
 from ..tir import nodes as t
 from . import dependence
-from .affine import Affine, variables_of
 from .bindings import binding_facts, guards_only
-from .conditions import below, conjuncts
 from .isl_text import NotAffine
 from .tree import BlockSite
 
@@ -19,7 +20,7 @@ def reduce_variables(site: BlockSite) -> frozenset[int]:
         id(var)
         for iter_var, value in site.bindings
         if iter_var.kind is t.IterKind.REDUCE
-        for var in variables_of(value)
+        for var in variables_in(value)
     )
 
 
@@ -29,7 +30,7 @@ def spatial_variables(site: BlockSite) -> frozenset[int]:
         id(var)
         for iter_var, value in site.bindings
         if iter_var.kind is not t.IterKind.REDUCE
-        for var in variables_of(value)
+        for var in variables_in(value)
     )
 
 
@@ -44,18 +45,17 @@ def initialises_first(site: BlockSite) -> bool:
 
     for k in range(1, n): vk = k, or vk = n - 1 - k        # not: init does not run, or wipes out what was added
     """
-    ranges, reduced = site.ranges, reduce_variables(site)
-    starts = {id(loop.var): Affine.of(loop.min, ranges) for loop in site.loops if id(loop.var) in reduced}
+    scope, reduced = site.forms, reduce_variables(site)
+    starts = {loop.var: loop.min for loop in site.loops if id(loop.var) in reduced}
     for iter_var, value in site.bindings:
-        begin = Affine.of(value, ranges).substituted(starts, ranges)
-        if iter_var.kind is t.IterKind.REDUCE and not begin.same_as(Affine.of(iter_var.dom.min, ranges)):
+        begin = scope.linear(substitute(value, starts))
+        if iter_var.kind is t.IterKind.REDUCE and not begin.same_as(scope.linear(iter_var.dom.min)):
             return False
     if guards_only(site):
         return True
     for condition in conjuncts(site.realize.predicate):
-        form = below(condition, ranges)
-        if form is None or not form.substituted(starts, ranges).never_negative(ranges):
-            if any(id(var) in reduced for var in variables_of(condition)):
+        if not scope.holds(substitute(condition, starts)):
+            if any(id(var) in reduced for var in variables_in(condition)):
                 return False
     return True
 

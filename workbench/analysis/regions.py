@@ -1,9 +1,9 @@
 """What blocks touch: access regions of a statement, and their hulls over loops.
 
-Invariant: a hull contains every element that is touched; `Box` bounds are affine forms of what is held fixed.
+Invariant: a hull contains every element that is touched; its ends are forms of what is held fixed.
 
     reads, writes = detect(block)                     # regions as a block declares them
-    box = hull(region, site, relaxed, ranges)         # over the loops in `relaxed`
+    box = hull(region, site, site.loops)              # over the loops that run
 """
 
 from __future__ import annotations
@@ -14,24 +14,25 @@ from weakref import WeakKeyDictionary, ref
 
 from ..arith import build
 from ..arith import nodes as a
+from ..arith.forms import FINITE, Form
 from ..arith.nodes import PrimExpr
+from ..arith.scope import Scope
 from ..core.node import Node, children, substitute
 from ..tir import nodes as t
 from ..tir.build import point_region
-from .affine import Affine, Ranges
-from .tree import BlockSite, iter_ranges
+from .tree import BlockSite, domains_of
 
 
 class Bound(NamedTuple):
     """low ... high along one axis, inclusive."""
 
-    low: Affine
-    high: Affine
+    low: Form
+    high: Form
 
-    def extent(self, ranges: Ranges) -> int | None:
+    def extent(self, scope: Scope) -> int | None:
         """The number of values, if it is bounded by a constant."""
-        difference = self.high.minus(self.low)
-        return None if difference.interval(ranges)[1] is None else (difference.interval(ranges)[1] or 0) + 1
+        most = scope.atoms.bound(self.high.minus(self.low)).high
+        return most + 1 if most < FINITE else None
 
 
 Box = tuple[Bound | None, ...]
@@ -65,20 +66,19 @@ def accesses(body: Node) -> list[Access]:
     return found
 
 
-def inner_ranges(body: Node) -> Ranges:
-    """The ranges of loops and of blocks' iterators inside a block's body."""
-    made = Ranges()
+def enter_inner(scope: Scope, body: Node) -> frozenset[int]:
+    """Enter the loops and the blocks' iterators inside a block's body; their atoms."""
+    found: set[int] = set()
     stack: list[Node] = [body]
     while stack:
         current = stack.pop()
         if isinstance(current, t.For):
-            made.enter_extent(current.var, current.min, current.extent)
+            found.add(scope.enter(current.var, current.min, current.extent))
         if isinstance(current, t.Block):
-            for item in current.iter_vars:
-                made.enter_extent(item.var, item.dom.min, item.dom.extent)
+            found |= {scope.enter(item.var, item.dom.min, item.dom.extent) for item in current.iter_vars}
         if isinstance(current, t.Stmt):
             stack.extend(child for child in reversed(list(children(current))) if isinstance(child, t.Stmt))
-    return made
+    return frozenset(found)
 
 
 def detect(block: t.Block) -> tuple[tuple[t.BufferRegion, ...], tuple[t.BufferRegion, ...]]:
@@ -88,13 +88,8 @@ def detect(block: t.Block) -> tuple[tuple[t.BufferRegion, ...], tuple[t.BufferRe
     """
     parts = [part for part in (block.init, block.body) if part is not None]
     found = [access for part in parts for access in accesses(part)]
-    inside = iter_ranges(block)
-    relaxed: set[int] = set()
-    for part in parts:
-        own = inner_ranges(part)
-        relaxed |= set(own.bounds)
-        for var in own.holders:
-            inside.enter(var, *own.bounds[id(var)])
+    inside = domains_of(block)
+    relaxed = frozenset[int]().union(*(enter_inner(inside, part) for part in parts))
     stored = [access for access in found if access.is_store]
     written = {id(access.buffer) for access in stored}
     loaded = [
@@ -102,7 +97,7 @@ def detect(block: t.Block) -> tuple[tuple[t.BufferRegion, ...], tuple[t.BufferRe
         for access in found
         if not access.is_store and not (block.init is not None and id(access.buffer) in written)
     ]
-    forms = _Forms(inside, frozenset(relaxed)) if relaxed else _Forms.without_loops(block)
+    forms = _Forms(inside, relaxed) if relaxed else _Forms.without_loops(block)
     return _regions(loaded, forms), _regions(stored, forms)
 
 
@@ -117,10 +112,9 @@ def _regions(found: Iterable[Access], forms: _Forms) -> tuple[t.BufferRegion, ..
 class _Forms:
     """What is asked about the same access, index or number again and again, while a block is rewritten."""
 
-    def __init__(self, ranges: Ranges, relaxed: frozenset[int]) -> None:
-        """`ranges` are those of the variables around, `relaxed` (by identity) those that run inside."""
-        self.ranges, self.relaxed = ranges, relaxed
-        self._numbers: dict[Any, Any] = {}
+    def __init__(self, scope: Scope, relaxed: frozenset[int]) -> None:
+        """`scope` knows the variables around and inside, of which `relaxed` (atoms) run inside."""
+        self.scope, self.relaxed = scope, relaxed
         self._keys: dict[int, tuple[PrimExpr, Any]] = {}
         self._points: dict[tuple[int, int], tuple[Access, tuple[Any, t.BufferRegion]]] = {}
 
@@ -129,10 +123,10 @@ class _Forms:
         """Those of a block without loops inside: they follow from its iterators, which stay when its body changes."""
         items = block.iter_vars
         if not items:
-            return cls(iter_ranges(block), frozenset())
+            return cls(domains_of(block), frozenset())
         known = _KEPT.get(items[0].dom)
         if known is None or [id(kept()) for kept in known[0]] != [id(item) for item in items]:
-            known = _KEPT[items[0].dom] = tuple(ref(item) for item in items), cls(iter_ranges(block), frozenset())
+            known = _KEPT[items[0].dom] = tuple(ref(item) for item in items), cls(domains_of(block), frozenset())
         return known[1]
 
     def region(self, access: Access) -> tuple[Any, t.BufferRegion]:
@@ -140,19 +134,16 @@ class _Forms:
         place = id(access.buffer), id(access.indices)
         known = self._points.get(place)
         if known is None:
-            region = _region_of(access, self.relaxed, self.ranges)
+            region = _region_of(access, self.relaxed, self.scope)
             key = tuple((self._key(axis.min), self._key(axis.extent)) for axis in region.region)
             known = self._points[place] = access, (key, region)
         return known[1]
 
     def _key(self, expr: PrimExpr) -> Any:
         if isinstance(expr, a.IntImm):
-            number = (expr.value, expr.dtype)
-            if number not in self._numbers:
-                self._numbers[number] = Affine.of(expr, self.ranges).key
-            return self._numbers[number]
+            return expr.value, expr.dtype
         if id(expr) not in self._keys:
-            self._keys[id(expr)] = expr, Affine.of(expr, self.ranges).key
+            self._keys[id(expr)] = expr, self.scope.linear(expr).key
         return self._keys[id(expr)][1]
 
 
@@ -160,25 +151,25 @@ _KEPT: WeakKeyDictionary[t.Range, tuple[tuple[ref[t.IterVar], ...], _Forms]] = W
 """Forms by the domain of a block's first iterator."""
 
 
-def _region_of(access: Access, relaxed: frozenset[int], ranges: Ranges) -> t.BufferRegion:
+def _region_of(access: Access, relaxed: frozenset[int], scope: Scope) -> t.BufferRegion:
     if not relaxed and all(index.dtype.lanes == 1 and not _has_load(index) for index in access.indices):
         return point_region(access.buffer, access.indices)
     bounds: list[t.Range] = []
     for index, extent in zip(access.indices, access.buffer.shape, strict=True):
-        bounds.append(_relaxed_index(index, extent, relaxed, ranges))
+        bounds.append(_relaxed_index(index, extent, relaxed, scope))
     return t.BufferRegion(access.buffer, tuple(bounds))
 
 
-def _relaxed_index(index: PrimExpr, extent: PrimExpr, relaxed: frozenset[int], ranges: Ranges) -> t.Range:
+def _relaxed_index(index: PrimExpr, extent: PrimExpr, relaxed: frozenset[int], scope: Scope) -> t.Range:
     if index.dtype.lanes == 1 and not _has_load(index):
-        form = Affine.of(index, ranges)
-        if form.variables.isdisjoint(relaxed):
+        form = scope.linear(index)
+        if not scope.moves(form, relaxed):
             return t.Range(index, build.const(1))
-        low, high = form.least(relaxed, ranges), form.greatest(relaxed, ranges)
+        low, high = scope.ends(form, relaxed)
         if low is not None and high is not None:
-            length = Bound(low, high).extent(ranges)
+            length = Bound(low, high).extent(scope)
             if length is not None:
-                return t.Range(low.expr(), build.const(length))
+                return t.Range(scope.index(low), build.const(length))
     return t.Range(build.const(0), extent)
 
 
@@ -193,63 +184,63 @@ def _has_load(expr: PrimExpr) -> bool:
     return False
 
 
-def union(bounds: Sequence[Bound], ranges: Ranges) -> Bound | None:
+def union(bounds: Sequence[Bound], scope: Scope) -> Bound | None:
     """The hull of several bounds whose ends can be compared; None if they cannot."""
     low, high = bounds[0]
     for other in bounds[1:]:
-        chosen_low = _chosen(low, other.low, ranges)
-        chosen_high = _chosen(high.times(-1), other.high.times(-1), ranges)
+        chosen_low, chosen_high = _smaller(low, other.low, scope), _greater(high, other.high, scope)
         if chosen_low is None or chosen_high is None:
             return None
-        low, high = chosen_low, chosen_high.times(-1)
+        low, high = chosen_low, chosen_high
     return Bound(low, high)
 
 
-def meet(one: Bound, other: Bound, ranges: Ranges) -> Bound | None:
+def meet(one: Bound, other: Bound, scope: Scope) -> Bound | None:
     """What lies in both bounds; None if their ends cannot be compared."""
-    low = _chosen(one.low.times(-1), other.low.times(-1), ranges)
-    high = _chosen(one.high, other.high, ranges)
-    return None if low is None or high is None else Bound(low.times(-1), high)
+    low, high = _greater(one.low, other.low, scope), _smaller(one.high, other.high, scope)
+    return None if low is None or high is None else Bound(low, high)
 
 
-def _chosen(one: Affine, other: Affine, ranges: Ranges) -> Affine | None:
+def _smaller(one: Form, other: Form, scope: Scope) -> Form | None:
     """The smaller of two forms; None if neither is shown to be."""
-    if other.minus(one).never_negative(ranges):
-        return one
-    if one.minus(other).never_negative(ranges):
-        return other
-    return None
+    return one if scope.at_most(one, other) else other if scope.at_most(other, one) else None
 
 
-def bound_forms(site: BlockSite, ranges: Ranges) -> dict[int, Affine]:
-    """The block's iterators (by identity) as forms of the loops around it."""
-    return {id(iter_var.var): Affine.of(value, ranges) for iter_var, value in site.bindings}
+def _greater(one: Form, other: Form, scope: Scope) -> Form | None:
+    return one if scope.at_most(other, one) else other if scope.at_most(one, other) else None
 
 
-def hull(region: t.BufferRegion, site: BlockSite, relaxed: frozenset[int], ranges: Ranges) -> Box:
-    """What a block touches of a buffer while the loops in `relaxed` (identities of variables) run through."""
-    values = bound_forms(site, ranges)
-    inside = ranges
+def hull(region: t.BufferRegion, site: BlockSite, loops: Iterable[t.For]) -> Box:
+    """What a block touches of a buffer while `loops` run through."""
+    scope, own = site.forms, site.forms.numbers(loop.var for loop in loops)
     box: list[Bound | None] = []
     for axis in region.region:
-        low_form = Affine.of(axis.min, _with_iters(site, inside))
-        last = low_form.plus(Affine.of(axis.extent, inside)).plus(Affine.constant(-1))
-        if not low_form.opaque_variables().isdisjoint(values):
-            box.append(None)
-            continue
-        low = low_form.substituted(values, inside).least(relaxed, inside)
-        high = last.substituted(values, inside).greatest(relaxed, inside)
+        first = site.over_loops(axis.min)
+        low, high = scope.ends(first, own)
+        if isinstance(axis.extent, a.IntImm):
+            high = high.shifted(axis.extent.value - 1) if high is not None else None
+        else:
+            high = scope.ends(site.over_loops(build.subtract(build.add(axis.min, axis.extent), 1)), own)[1]
         box.append(None if low is None or high is None else Bound(low, high))
     return tuple(box)
 
 
-def _with_iters(site: BlockSite, ranges: Ranges) -> Ranges:
-    made = ranges.copy()
-    for iter_var in site.block.iter_vars:
-        made.enter_extent(iter_var.var, iter_var.dom.min, iter_var.dom.extent)
-    return made
+def hull_in_domain(region: t.BufferRegion, site: BlockSite, loops: Iterable[t.For]) -> Box:
+    """What a block touches while `loops` run through, where its iterators are in their domains.
+
+    Loops may reach beyond these behind a predicate: ``vi = i - 1`` for i in 0 ... 5, where 0 <= i - 1 < 4.
+    """
+    scope, found = site.forms, list[Bound | None]()
+    for axis, bound in zip(region.region, hull(region, site, loops), strict=True):
+        low, high = scope.ends(scope.linear(axis.min), site.iterators)
+        length = scope.linear(axis.extent).constant
+        if bound is None or low is None or high is None or length is None:
+            found.append(None)
+        else:
+            found.append(meet(bound, Bound(low, high.shifted(length - 1)), scope))
+    return tuple(found)
 
 
 def bound_region(region: t.BufferRegion, site: BlockSite) -> t.BufferRegion:
     """A region with the block's iterators replaced by their bindings."""
-    return substitute(region, {iter_var.var: value for iter_var, value in site.bindings})
+    return substitute(region, site.values)

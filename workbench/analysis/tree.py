@@ -9,19 +9,20 @@ unique in a function.  Built in one iterative walk over the statements.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from ..arith.forms import Form
 from ..arith.nodes import IntImm, PrimExpr, Var
+from ..arith.scope import Scope, number_of
 from ..core.equal import structural_equal
 from ..core.errors import WorkbenchError
-from ..core.node import Node, children, post_order
+from ..core.node import Node, children, post_order, substitute
 from ..core.per_node import per_node
 from ..tir import nodes as t
 from ..tir.build import point_region
-from .affine import Affine, Ranges
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +36,8 @@ class BlockSite:
     """The statements from the function's body down to (without) the realize."""
     facts: dict[Any, Any] = field(default_factory=dict[Any, Any], repr=False)
     """What analyses have found out about the block in this place, by keys of theirs."""
+    shared: Scope = field(default_factory=Scope, repr=False)
+    """Of the function: ask `forms`, which knows the ranges of what is around the block."""
 
     @property
     def block(self) -> t.Block:
@@ -83,15 +86,41 @@ class BlockSite:
             )  # fmt: skip
         return (*declared, *deciding)
 
-    @cached_property
-    def held(self) -> frozenset[int]:
-        """The iterators of the block around this one (by identity), which stand still here."""
-        return frozenset(id(item.var) for item in self.scope.iter_vars) if self.scope is not None else frozenset()
+    @property
+    def held(self) -> tuple[Var, ...]:
+        """The iterators of the block around this one, which stand still here."""
+        return tuple(item.var for item in self.scope.iter_vars) if self.scope is not None else ()
 
     @cached_property
-    def ranges(self) -> Ranges:
-        """The ranges of the loops around the block, and of the iterators of the block around them (to be read only)."""
-        return loop_ranges(self.loops, iter_ranges(self.scope) if self.held and self.scope is not None else None)
+    def forms(self) -> Scope:
+        """Forms of indices, comparable throughout the function, over the loops and iterators around the block and its
+        own."""
+        return entered(self.shared, (*self.path, self.block))
+
+    @cached_property
+    def atoms(self) -> frozenset[int]:
+        """The atoms of the loops around the block."""
+        return self.forms.numbers(loop.var for loop in self.loops)
+
+    @cached_property
+    def iterators(self) -> frozenset[int]:
+        """The atoms of the block's own iterators."""
+        return self.forms.numbers(item.var for item in self.block.iter_vars)
+
+    @cached_property
+    def values(self) -> dict[Var, PrimExpr]:
+        """What the block's iterators are bound to."""
+        return {item.var: value for item, value in self.bindings}
+
+    def over_loops(self, expr: PrimExpr) -> Form:
+        """The form of an index over the block's iterators, in their domains, by what these are bound to."""
+        if isinstance(expr, Var):
+            return self.forms.linear(self.values.get(expr, expr))
+        return self.forms.linear(substitute(self.forms.simplify(expr), self.values))
+
+    def is_held(self, form: Form) -> bool:
+        """Whether a form has no variables but the iterators of the block around this one."""
+        return self.forms.variables_of(form) <= self.forms.numbers(self.held)
 
     @property
     def bindings(self) -> tuple[tuple[t.IterVar, PrimExpr], ...]:
@@ -105,6 +134,12 @@ class LoopSite:
     loop: t.For
     order: int
     path: tuple[t.Stmt, ...]
+    shared: Scope = field(default_factory=Scope, repr=False)
+
+    @cached_property
+    def forms(self) -> Scope:
+        """As `BlockSite.forms`, of what is around the loop and of its own variable."""
+        return entered(self.shared, (*self.path, self.loop))
 
 
 @dataclass(eq=False)
@@ -117,12 +152,16 @@ class Tree:
     """By the identity of the loop's variable."""
     facts: dict[Any, Any] = field(default_factory=dict[Any, Any], repr=False)
     """What analyses have found out about the function, by keys of theirs."""
+    forms: Scope = field(default_factory=Scope, repr=False)
+    """Forms of indices: of what is around a block or loop, ask `BlockSite.forms`, `LoopSite.forms`."""
+    iterators: dict[int, BlockSite] = field(default_factory=dict[int, BlockSite], repr=False)
+    """The blocks, by the identity of their iterators' variables."""
     taken: set[str] = field(default_factory=set[str], repr=False)
     """Names in use around the function, where it is a part of another."""
 
     @classmethod
     def of(cls, func: t.PrimFunc) -> Tree:
-        """Raises `WorkbenchError` if two blocks share a name or two loops a variable."""
+        """Raises `WorkbenchError` if two blocks share a name or an iterator, or two loops a variable."""
         tree = cls(func)
         counter = 0
         stack: list[tuple[t.Stmt, tuple[t.Stmt, ...]]] = [(func.body, ())]
@@ -130,11 +169,11 @@ class Tree:
             stmt, path = stack.pop()
             counter += 1
             if isinstance(stmt, t.BlockRealize):
-                tree._add_block(BlockSite(stmt, counter, path))
+                tree._add_block(BlockSite(stmt, counter, path, shared=tree.forms))
                 stack.append((stmt.block, (*path, stmt)))
                 continue
             if isinstance(stmt, t.For):
-                tree._add_loop(LoopSite(stmt, counter, path))
+                tree._add_loop(LoopSite(stmt, counter, path, tree.forms))
             inner = (*path, stmt)
             stack.extend((child, inner) for child in reversed(statements_in(stmt)))
         return tree
@@ -147,6 +186,14 @@ class Tree:
                 nodes=(self.blocks[site.name].block, site.block),
             )
         self.blocks[site.name] = site
+        for item in site.block.iter_vars:
+            other = self.iterators.setdefault(id(item.var), site)
+            if other is not site:
+                raise WorkbenchError(
+                    "E-TIR-LOOP-VAR",
+                    f"the blocks {other.name!r} and {site.name!r} share the iterator {item.var.name!r}",
+                    nodes=(site.block,),
+                )
 
     def _add_loop(self, site: LoopSite) -> None:
         if id(site.loop.var) in self.loops:
@@ -306,26 +353,28 @@ def statements_in(stmt: Node) -> list[t.Stmt]:
     return []
 
 
-def loop_ranges(loops: tuple[t.For, ...], ranges: Ranges | None = None) -> Ranges:
-    """The ranges of loop variables, outermost first."""
-    made = ranges.copy() if ranges is not None else Ranges()
-    for loop in loops:
-        made.enter_extent(loop.var, loop.min, loop.extent)
-    return made
+def domains_of(block: t.Block) -> Scope:
+    """A scope that knows a block's iterators, in their domains."""
+    scope = Scope()
+    for item in block.iter_vars:
+        scope.enter(item.var, item.dom.min, item.dom.extent)
+    return scope
 
 
-def iter_ranges(block: t.Block, ranges: Ranges | None = None) -> Ranges:
-    """The ranges of a block's iterators, by their domains."""
-    made = ranges.copy() if ranges is not None else Ranges()
-    for iter_var in block.iter_vars:
-        made.enter_extent(iter_var.var, iter_var.dom.min, iter_var.dom.extent)
-    return made
+def entered(scope: Scope, path: Iterable[t.Stmt]) -> Scope:
+    """A scope that knows the ranges of the loops and of the blocks' iterators on a path, from the outside in."""
+    for stmt in path:
+        if isinstance(stmt, t.For):
+            scope.enter(stmt.var, stmt.min, stmt.extent)
+        elif isinstance(stmt, t.Block):
+            for item in stmt.iter_vars:
+                scope.enter(item.var, item.dom.min, item.dom.extent)
+    return scope
 
 
 def extent_of(loop: t.For) -> int | None:
     """A loop's extent if it is a constant."""
-    extent = loop.extent
-    return extent.value if isinstance(extent, IntImm) else Affine.of(extent, Ranges()).value
+    return number_of(loop.extent)
 
 
 def nodes_under(stmt: Node) -> Iterator[Node]:

@@ -396,14 +396,14 @@ def all_of(*conditions: Any) -> PrimExpr:
 
 
 def conjuncts(condition: PrimExpr) -> list[PrimExpr]:
-    """The conditions that `condition` joins by `and`, in order; the inverse of `all_of`."""
+    """The conditions that `condition` joins by `and`, in order, but those that are constantly true: undoes `all_of`."""
     found: list[PrimExpr] = []
     pending = [condition]
     while pending:
         current = pending.pop()
         if isinstance(current, n.And):
             pending += [current.b, current.a]
-        else:
+        elif not (isinstance(current, n.IntImm) and current.value):
             found.append(current)
     return found
 

@@ -109,6 +109,12 @@ class Form:
                 del terms[atom]
         return Form(terms, self.offset + other.offset * factor)
 
+    def minus(self, other: Form) -> Form:
+        return self.plus(other, -1)
+
+    def same_as(self, other: Form) -> bool:
+        return self.key == other.key
+
     def shifted(self, amount: int) -> Form:
         return Form(self.terms, self.offset + amount) if amount else self
 

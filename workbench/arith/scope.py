@@ -11,16 +11,18 @@ that made them: atoms are numbered by it.
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from itertools import combinations
 from math import gcd
-from typing import ClassVar
+from typing import ClassVar, Final
 
+from ..core.dtype import DataType
 from ..core.node import pre_order
-from .forms import FINITE, Atoms, Form, Interval, Unit
+from .forms import EVERYTHING, FINITE, Atoms, Form, Interval, Unit
 from .nodes import EQ, GE, GT, LE, LT, IntImm, PrimExpr, Var
 from .simplify import Simplifier
 
+_INDEX: Final = DataType("int64")
 Ends = tuple[Form | None, Form | None]
 """The least and the greatest value; None where there is none known."""
 
@@ -37,7 +39,12 @@ class Scope(Simplifier):
         self._variables: dict[int, frozenset[int]] = {}
 
     def enter(self, variable: Var, begin: PrimExpr, extent: PrimExpr) -> int:
-        """`variable` runs from `begin` on, `extent` values; its atom.  Each is entered once, before it is used."""
+        """`variable` runs from `begin` on, `extent` values; its atom.
+
+        It is entered before it is used; a second time changes nothing.
+        """
+        if variable in self.ranges:
+            return self.atoms.variable_number(variable)
         if isinstance(begin, IntImm) and isinstance(extent, IntImm):  # as most are
             self.bind(variable, begin.value, begin.value + max(extent.value, 1) - 1)
         else:
@@ -50,13 +57,65 @@ class Scope(Simplifier):
         form = self.form(expr)
         return form.constant if form is not None else None
 
+    # --- forms ---
+
+    def linear(self, expr: PrimExpr) -> Form:
+        """The form of an index; one that is no scalar integer stands in it as an atom."""
+        form = self.form(expr)
+        return self.atoms.opaque(("no form", id(expr)), expr, EVERYTHING) if form is None else form
+
+    def variable(self, var: Var) -> Form:
+        return self.atoms.variable(var)
+
+    def only_variable(self, form: Form) -> Var | None:
+        """The variable that a form is; None if it is something else."""
+        if form.offset or len(form.terms) != 1:
+            return None
+        ((number, factor),) = form.terms.items()
+        expr = self.atoms.table[number].expr
+        return expr if factor == 1 and isinstance(expr, Var) else None
+
+    def number_of(self, var: Var) -> int:
+        """The atom of a variable."""
+        return self.atoms.variable_number(var)
+
+    def numbers(self, variables: Iterable[Var]) -> frozenset[int]:
+        """The atoms of variables."""
+        return frozenset(map(self.atoms.variable_number, variables))
+
+    def index(self, form: Form) -> PrimExpr:
+        """The canonical int64 expression of a form."""
+        return self.written(form, _INDEX)
+
     def limits(self, condition: PrimExpr) -> list[Form]:
         """Forms, none of them above 0, that say what a comparison of integers says; none for another condition."""
         if not isinstance(condition, (LT, LE, GT, GE, EQ)):
             return []
         return self._at_most_zero(condition)
 
+    def at_least_zero(self, condition: PrimExpr) -> Form | None:
+        """A form that is >= 0 exactly where an integer comparison holds; None for another condition."""
+        found = self.limits(condition) if isinstance(condition, (LT, LE, GT, GE)) else []
+        return found[0].times(-1) if found else None
+
+    def holds(self, condition: PrimExpr) -> bool:
+        """Whether an integer comparison is shown to hold for all values of its variables."""
+        if isinstance(condition, IntImm):
+            return bool(condition.value)
+        form = self.at_least_zero(condition)
+        return form is not None and self.is_natural(form)
+
     # --- what moves ---
+
+    def variables_of(self, form: Form) -> frozenset[int]:
+        """The atoms of all variables in a form; what is no form is one, too."""
+        return frozenset[int]().union(*map(self.variables, form.terms))
+
+    def parted(self, form: Form, own: Container[int]) -> tuple[Form, Form]:
+        """A form in two summands: what moves with the variables of `own`, and what stands still."""
+        moves = {atom: by for atom, by in form.terms.items() if any(var in own for var in self.variables(atom))}
+        still = {atom: by for atom, by in form.terms.items() if atom not in moves}
+        return Form(moves, 0), Form(still, form.offset)
 
     def variables(self, atom: int) -> frozenset[int]:
         """The atoms of the variables that an atom is made of; what is no form is one, too."""
@@ -126,7 +185,6 @@ class Scope(Simplifier):
         """Whether one <= other is shown."""
         return self.is_natural(other.plus(one, -1))
 
-
     def follows(self, limits: Sequence[Form], given: Sequence[Form]) -> bool:
         """Whether no limit is above 0 where none of those given is: by itself, by one of them, or by the sum of two."""
         return bool(limits) and all(
@@ -159,6 +217,17 @@ def multiple_of(index: PrimExpr) -> int:
     """A number that divides an index, whatever its variables are (0 for the constant 0); 1 if none is seen."""
     form = Scope().form(index)
     return 1 if form is None else gcd(form.common_divisor(), form.offset)
+
+
+def number_of(expr: PrimExpr) -> int | None:
+    """The number that an index is, whatever its variables are; None if it is not seen to be one."""
+    return expr.value if isinstance(expr, IntImm) else Scope().linear(expr).constant
+
+
+def are_equal(one: PrimExpr, other: PrimExpr) -> bool:
+    """Whether two indices are seen to be equal, whatever their variables are."""
+    scope = Scope()
+    return one is other or scope.linear(one).key == scope.linear(other).key
 
 
 def variables_in(expr: PrimExpr) -> frozenset[Var]:

@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..analysis.affine import Affine, Ranges, variables_of
 from ..analysis.reduction_loops import initialises_first, runs_once
 from ..analysis.regions import Bound, union
 from ..analysis.tree import BlockSite
 from ..arith import build
+from ..arith.forms import FINITE, Form
 from ..arith.nodes import PrimExpr, Var
+from ..arith.scope import Scope, variables_in
 from ..core.node import pre_order, substitute
 from ..tir import nodes as t
 from ..tir.build import nest
@@ -60,25 +61,22 @@ class Blockized:
 
 
 def blockized(
-    site: BlockSite, inside: Sequence[t.For], names: Names, ranges: Ranges, keep_units: bool = True
+    site: BlockSite, inside: Sequence[t.For], names: Names, keep_units: bool = True
 ) -> Blockized:
     """The outer block that takes the place of the loops `inside` (a chain around the block at `site`).
 
-    `ranges` knows all loops around the block.  Raises `ScheduleError` E-SCHEDULE-BLOCKIZE.
+    Raises `ScheduleError` E-SCHEDULE-BLOCKIZE.
     """
-    own = frozenset(id(loop.var) for loop in inside)
-    block = site.block
+    block, scope = site.block, site.forms
+    own = scope.numbers(loop.var for loop in inside)
     _check_predicate(site, own)
     _check_init(site, inside)
-    divisions = tuple(
-        _divide(site, iter_var, value, own, names, ranges, keep_units) for iter_var, value in site.bindings
-    )
+    divisions = tuple(_divide(site, iter_var, value, own, names, keep_units) for iter_var, value in site.bindings)
     mapping: dict[Any, Any] = {item.iter_var.var: item.value for item in divisions}
-    within = ranges.copy()
     for item in divisions:
         for part in (item.outer, item.inner):
             if part is not None:
-                within.enter_extent(part.var, part.dom.min, part.dom.extent)
+                scope.enter(part.var, part.dom.min, part.dom.extent)
     reads, writes = (
         tuple(substitute(region, mapping) for region in regions) for regions in (block.reads, block.writes)
     )
@@ -96,13 +94,13 @@ def blockized(
     body: t.Stmt = inner
     for loop in reversed(inside):
         body = loop.replace(body=body)
-    relaxed = frozenset(id(item.inner.var) for item in divisions if item.inner is not None)
+    relaxed = scope.numbers(item.inner.var for item in divisions if item.inner is not None)
     init = _init_nest(block, divisions, names) if block.init is not None else None
     outer_block = t.Block(
         names.fresh(f"{block.name}_o"),
         tuple(item.outer for item in divisions if item.outer is not None),
-        tuple(widened(reads, relaxed, within)),
-        tuple(widened(writes, relaxed, within)),
+        tuple(widened(reads, relaxed, scope)),
+        tuple(widened(writes, relaxed, scope)),
         (),
         init,
         body,
@@ -112,7 +110,7 @@ def blockized(
 
 
 def _check_predicate(site: BlockSite, own: frozenset[int]) -> None:
-    if any(id(var) in own for var in variables_of(site.realize.predicate)):
+    if not own.isdisjoint(site.forms.numbers(variables_in(site.realize.predicate))):
         raise refuse(
             CODE, f"cannot take a tile out of {site.name}: a condition inside it guards its tail",
             found="a predicate that mentions the loops of the tile", expected="loops that divide the extents",
@@ -145,30 +143,27 @@ def _divide(
     value: PrimExpr,
     own: frozenset[int],
     names: Names,
-    ranges: Ranges,
     keep_units: bool,
 ) -> Division:
-    wanders = any(id(var) in own for var in variables_of(iter_var.dom.min))
+    scope = site.forms
+    wanders = scope.moves(scope.linear(iter_var.dom.min), own)
     begin = build.const(0) if wanders else iter_var.dom.min  # of a copy of one row: the row, a loop of the tile
-    form = Affine.of(value, ranges).minus(Affine.of(begin, ranges))
-    mixed = [atom for atom in form.terms if atom.variables & own and not atom.variables <= own]
-    if mixed or not form.opaque_variables().isdisjoint(own):
+    inner, outer = scope.parted(scope.linear(value).minus(scope.linear(begin)), own)
+    if not scope.variables_of(inner) <= own:
         raise _undivided(site, iter_var, value, "the loops inside and outside are mixed in one term")
-    inner = Affine({atom: factor for atom, factor in form.terms.items() if atom.variables & own}, 0)
-    outer = form.minus(inner)
-    low, high = inner.interval(ranges)
-    if low is None or high is None:
+    low, high = scope.atoms.bound(inner)
+    if low < -FINITE or high > FINITE:
         raise _undivided(site, iter_var, value, "the part inside has no constant bounds")
     tile = high - low + 1
-    if tile < 1:
+    if any(scope.extents.get(atom) == 0 for atom in scope.variables_of(inner)):
         raise _undivided(site, iter_var, value, "the loops inside never run")
-    inner, outer = inner.minus(Affine.constant(low)), outer.plus(Affine.constant(low))
+    inner, outer = inner.shifted(-low), outer.shifted(low)
     if any(factor % tile for factor in (*outer.terms.values(), outer.offset)):
         raise _undivided(site, iter_var, value, f"the part outside moves by other steps than the tile's {tile}")
-    steps = Affine({atom: factor // tile for atom, factor in outer.terms.items()}, outer.offset // tile)
+    steps = Form({atom: factor // tile for atom, factor in outer.terms.items()}, outer.offset // tile)
     if wanders and steps.terms:
         raise _undivided(site, iter_var, value, "its domain begins elsewhere in each iteration of the tile")
-    extent = _tiles(site, iter_var, value, steps, tile, ranges)
+    extent = _tiles(site, iter_var, value, steps, tile)
     base = iter_var.var.name
     moves = bool(steps.terms)
     keeps = moves or keep_units or steps.offset != 0
@@ -177,23 +172,25 @@ def _divide(
     if tile > 1:
         variable = Var(names.fresh(f"{base}_i"), iter_var.var.dtype)
         own_part = t.IterVar(variable, t.Range(build.const(0), build.const(tile)), iter_var.kind)
-    return Division(iter_var, made if keeps else None, steps.expr(), own_part, inner.expr(), tile, begin)
+    return Division(
+        iter_var, made if keeps else None, scope.index(steps), own_part, scope.index(inner), tile, begin
+    )
 
 
-def _tiles(site: BlockSite, iter_var: t.IterVar, value: PrimExpr, steps: Affine, tile: int, ranges: Ranges) -> PrimExpr:
+def _tiles(site: BlockSite, iter_var: t.IterVar, value: PrimExpr, steps: Form, tile: int) -> PrimExpr:
     """The number of tiles along an iterator."""
     if not steps.terms:
         return build.const(steps.offset + 1)  # with the tiles before it: an init runs with the first one
-    whole = Affine.of(iter_var.dom.extent, ranges)
-    if whole.value is not None:
-        if whole.value % tile:
-            raise _undivided(site, iter_var, value, f"its extent {whole.value} is no multiple of the tile's {tile}")
-        return build.const(whole.value // tile)
+    whole = site.forms.linear(iter_var.dom.extent)
+    if whole.constant is not None:
+        if whole.constant % tile:
+            raise _undivided(site, iter_var, value, f"its extent {whole.constant} is no multiple of the tile's {tile}")
+        return build.const(whole.constant // tile)
     if tile == 1:
         return iter_var.dom.extent
     if any(factor % tile for factor in (*whole.terms.values(), whole.offset)):
         raise _undivided(site, iter_var, value, f"its extent is not shown to be a multiple of the tile's {tile}")
-    return whole.floordiv(tile, ranges).expr()
+    return site.forms.index(site.forms.atoms.divided(whole, tile))
 
 
 def _undivided(site: BlockSite, iter_var: t.IterVar, value: PrimExpr, why: str) -> Exception:
@@ -243,12 +240,12 @@ def _init_nest(block: t.Block, divisions: Sequence[Division], names: Names) -> t
     return nest(loops, t.BlockRealize(tuple(loop for loop, _ in loops), build.const(True), made))
 
 
-def widened(regions: Sequence[t.BufferRegion], relaxed: frozenset[int], ranges: Ranges) -> list[t.BufferRegion]:
+def widened(regions: Sequence[t.BufferRegion], relaxed: frozenset[int], scope: Scope) -> list[t.BufferRegion]:
     """Regions while the inner iterators run through; one a buffer where their hull is known."""
     made: list[t.BufferRegion] = []
     for region in regions:
         axes = [
-            _axis(axis, extent, relaxed, ranges)
+            _axis(axis, extent, relaxed, scope)
             for axis, extent in zip(region.region, region.buffer.shape, strict=True)
         ]
         before = next((item for item in made if item.buffer is region.buffer), None)
@@ -256,31 +253,31 @@ def widened(regions: Sequence[t.BufferRegion], relaxed: frozenset[int], ranges: 
             made.append(t.BufferRegion(region.buffer, tuple(axes)))
             continue
         joined = tuple(
-            _hull(one, other, extent, ranges)
+            _hull(one, other, extent, scope)
             for one, other, extent in zip(before.region, axes, region.buffer.shape, strict=True)
         )
         made[made.index(before)] = t.BufferRegion(region.buffer, joined)
     return made
 
 
-def _axis(axis: t.Range, extent: PrimExpr, relaxed: frozenset[int], ranges: Ranges) -> t.Range:
-    form = Affine.of(axis.min, ranges)
-    last = form.plus(Affine.of(axis.extent, ranges)).plus(Affine.constant(-1))
-    if form.opaque_variables().isdisjoint(relaxed):
-        low, high = form.least(relaxed, ranges), last.greatest(relaxed, ranges)
-        length = Bound(low, high).extent(ranges) if low is not None and high is not None else None
-        if low is not None and length is not None:
-            return t.Range(low.expr(), build.const(length))
-    return t.Range(build.const(0), extent)
+def _axis(axis: t.Range, extent: PrimExpr, relaxed: frozenset[int], scope: Scope) -> t.Range:
+    bound = _bound(axis, scope)
+    low, high = scope.ends(bound.low, relaxed)[0], scope.ends(bound.high, relaxed)[1]
+    return _range(Bound(low, high) if low is not None and high is not None else None, extent, scope)
 
 
-def _hull(one: t.Range, other: t.Range, extent: PrimExpr, ranges: Ranges) -> t.Range:
-    bounds = [
-        Bound(low := Affine.of(axis.min, ranges), low.plus(Affine.of(axis.extent, ranges)).plus(Affine.constant(-1)))
-        for axis in (one, other)
-    ]
-    found = union(bounds, ranges)
-    length = found.extent(ranges) if found is not None else None
-    if found is None or length is None:
+def _hull(one: t.Range, other: t.Range, extent: PrimExpr, scope: Scope) -> t.Range:
+    return _range(union([_bound(axis, scope) for axis in (one, other)], scope), extent, scope)
+
+
+def _bound(axis: t.Range, scope: Scope) -> Bound:
+    low = scope.linear(axis.min)
+    return Bound(low, low.plus(scope.linear(axis.extent)).shifted(-1))
+
+
+def _range(bound: Bound | None, extent: PrimExpr, scope: Scope) -> t.Range:
+    """A bound of constant length as a range, else all of an axis."""
+    length = bound.extent(scope) if bound is not None else None
+    if bound is None or length is None:
         return t.Range(build.const(0), extent)
-    return t.Range(found.low.expr(), build.const(length))
+    return t.Range(scope.index(bound.low), build.const(length))

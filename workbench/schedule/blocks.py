@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..analysis.affine import variables_of
 from ..analysis.bindings import guards_only, writes_once
 from ..analysis.coverage import runs_everywhere, wanders
 from ..analysis.reduction_loops import adds_once, initialises_first, reduce_variables, runs_once
 from ..analysis.tree import BlockSite, extent_of
 from ..arith import nodes as a
+from ..arith.scope import variables_in
 from ..core.errors import nearest
 from ..core.node import pre_order
 from ..tir import nodes as t
@@ -186,7 +186,7 @@ def _reduces_in_order(site: BlockSite) -> bool:
     found: list[int] = []
     for item, value in site.bindings:
         if item.kind is t.IterKind.REDUCE:
-            found.extend(sorted(places[id(var)] for var in variables_of(value) if id(var) in places))
+            found.extend(sorted(places[id(var)] for var in variables_in(value) if id(var) in places))
     return found == sorted(found)
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..analysis.affine import Affine, Ranges, variables_of
 from ..analysis.bindings import writes_box
 from ..analysis.coverage import fills_domain
-from ..analysis.regions import Bound, hull, meet, union
-from ..analysis.tree import BlockSite, Tree, iter_ranges
+from ..analysis.regions import Bound, hull, hull_in_domain, meet, union
+from ..analysis.tree import BlockSite, Tree, domains_of
 from ..arith import build
+from ..arith.forms import Form
 from ..arith.nodes import PrimExpr, Var
+from ..arith.scope import Scope, are_equal
 from ..core.node import post_order
 from ..tir import nodes as t
 from ..tir.build import nest, point_region
@@ -111,13 +112,13 @@ def available_box(state: ScheduleState, old: t.Buffer, consumers: Sequence[Block
 def _needed(state: ScheduleState, old: t.Buffer, consumers: Sequence[BlockSite]) -> Box:
     """What blocks read of a buffer, of which only that need be there."""
     boxes = [_read_box(site, region) for site in consumers for region in site.reads if region.buffer is old]
-    ranges = consumers[0].ranges
+    scope = consumers[0].forms
     bounds = [
-        union([bound for bound in axis if bound is not None], ranges) if None not in axis else None
+        union([bound for bound in axis if bound is not None], scope) if None not in axis else None
         for axis in zip(*boxes, strict=True)
     ]  # fmt: skip
     known = [bound for bound in bounds if bound is not None]
-    sizes = [bound.high.minus(bound.low).shifted(1).value for bound in known]
+    sizes = [bound.high.minus(bound.low).shifted(1).constant for bound in known]
     require(
         len(known) == len(bounds) and None not in sizes and _is_there(state, old, known, consumers),
         "E-SCHEDULE-REGION",
@@ -128,21 +129,21 @@ def _needed(state: ScheduleState, old: t.Buffer, consumers: Sequence[BlockSite])
         nodes=tuple(site.block for site in consumers),
     )
     pairs = zip(known, sizes, strict=True)
-    return [(bound.low.expr(), build.const(size)) for bound, size in pairs if size is not None]
+    return [(scope.index(bound.low), build.const(size)) for bound, size in pairs if size is not None]
 
 
 def _is_there(state: ScheduleState, old: t.Buffer, box: Sequence[Bound], consumers: Sequence[BlockSite]) -> bool:
     """Whether all of a box has a value before the loops of `consumers`, which conditions may keep from parts of it."""
     if id(old) in (state.full or ()):
         return True
-    ranges = consumers[0].ranges
+    scope = consumers[0].forms
     for writer in state.tree.writers(old):
         if any(site.order < writer.order or _share_loops(site, writer) for site in consumers):
             continue
         for region in writer.block.writes:
             if region.buffer is old and writes_box(writer, region, writer.loops):
-                made = hull(region, writer, frozenset(id(loop.var) for loop in writer.loops), writer.ranges)
-                if all(bound is not None and _holds(bound, one, ranges) for bound, one in zip(made, box, strict=True)):
+                made = hull_in_domain(region, writer, writer.loops)
+                if all(bound is not None and _holds(bound, one, scope) for bound, one in zip(made, box, strict=True)):
                     return True
     return False
 
@@ -151,28 +152,16 @@ def _share_loops(one: BlockSite, other: BlockSite) -> bool:
     return any(loop is item for loop in one.loops for item in other.loops)
 
 
-def _holds(outer: Bound, inner: Bound, ranges: Ranges) -> bool:
-    gaps = inner.low.minus(outer.low), outer.high.minus(inner.high)
-    return all(gap.never_negative(ranges) for gap in gaps)
+def _holds(outer: Bound, inner: Bound, scope: Scope) -> bool:
+    return scope.at_most(outer.low, inner.low) and scope.at_most(inner.high, outer.high)
 
 
 def _read_box(site: BlockSite, region: t.BufferRegion) -> tuple[Bound | None, ...]:
     """What a block reads while its loops run; these may reach beyond its domain, and its indices beyond the buffer,
     where a condition keeps it from reading."""
-    own = {id(item.var) for item in site.block.iter_vars}
-    found: list[Bound | None] = []
-    run = hull(region, site, frozenset(id(loop.var) for loop in site.loops), site.ranges)
-    for axis, bound, size in zip(region.region, run, region.buffer.shape, strict=True):
-        moving, still = Affine.of(axis.min, iter_ranges(site.block)).moving(own)
-        least, most = moving.interval(iter_ranges(site.block))
-        length = Affine.of(axis.extent, site.ranges).value
-        if bound is None or least is None or most is None or length is None:
-            found.append(None)
-        else:
-            domain = meet(bound, Bound(still.shifted(least), still.shifted(most + length - 1)), site.ranges)
-            whole = Bound(Affine.constant(0), Affine.of(size, site.ranges).shifted(-1))
-            found.append(meet(domain, whole, site.ranges) if domain is not None else None)
-    return tuple(found)
+    wholes = [Bound(Form({}, 0), site.forms.linear(size).shifted(-1)) for size in region.buffer.shape]
+    pairs = zip(hull_in_domain(region, site, site.loops), wholes, strict=True)
+    return tuple(None if bound is None else meet(bound, whole, site.forms) for bound, whole in pairs)
 
 
 def _written(state: ScheduleState, buffer: t.Buffer) -> Box:
@@ -184,7 +173,7 @@ def _written(state: ScheduleState, buffer: t.Buffer) -> Box:
         if region.buffer is buffer
     ]
     alike = all(
-        Affine.of(one, Ranges()).same_as(Affine.of(other, Ranges()))
+        are_equal(one, other)
         for box in boxes[1:]
         for pair, first in zip(box, boxes[0], strict=True)
         for one, other in zip(pair, first, strict=True)
@@ -248,14 +237,13 @@ def _box_of_loops(site: BlockSite, region: t.BufferRegion, declared: Box) -> Box
     part of constant size."""
     if not writes_box(site, region, site.loops):
         return None
-    found: Box = []
-    bounds = hull(region, site, frozenset(id(loop.var) for loop in site.loops), site.ranges)
-    for bound, (least, count) in zip(bounds, declared, strict=True):
+    scope, found = site.forms, Box()
+    for bound, (least, count) in zip(hull(region, site, site.loops), declared, strict=True):
         if bound is None:
             return None
-        begin = Affine.of(least, Ranges())
-        last = begin.plus(Affine.of(count, Ranges())).shifted(-1)
-        ends = bound.low.value, bound.high.value, begin.value, last.value
+        begin = scope.linear(least)
+        last = begin.plus(scope.linear(count)).shifted(-1)
+        ends = bound.low.constant, bound.high.constant, begin.constant, last.constant
         if None not in ends:
             low, high = max(ends[0] or 0, ends[2] or 0), min(ends[1] or 0, ends[3] or 0)
             found.append((build.const(low), build.const(high - low + 1)))
@@ -263,11 +251,10 @@ def _box_of_loops(site: BlockSite, region: t.BufferRegion, declared: Box) -> Box
         if bound.low.same_as(begin) and bound.high.same_as(last):
             found.append((least, count))
             continue
-        extent = bound.high.minus(bound.low).shifted(1).value
-        gaps = bound.low.minus(begin), last.minus(bound.high)
-        if extent is None or not all(gap.never_negative(site.ranges) for gap in gaps):
+        extent = bound.high.minus(bound.low).shifted(1).constant
+        if extent is None or not _holds(Bound(begin, last), bound, scope):
             return None
-        found.append((bound.low.expr(), build.const(extent)))
+        found.append((scope.index(bound.low), build.const(extent)))
     return found
 
 
@@ -298,23 +285,21 @@ def copy_block(
 
 def written_box(site: BlockSite, region: t.BufferRegion) -> Box:
     """What a block writes along each axis."""
-    block = site.block
+    block, scope = site.block, site.forms
     if not _is_plain_inside(block, region.buffer):
         raise _no_box(block)
-    found: Box = []
-    domains = {id(item.var): item for item in block.iter_vars}
-    used: set[int] = set()
+    found, used = Box(), set[Var]()
+    domains = {item.var: item.dom for item in block.iter_vars}
     for axis in region.region:
-        form, still = Affine.of(axis.min, iter_ranges(block)).moving(domains)
-        var = form.is_variable()
-        if any(id(part) in domains for part in variables_of(axis.extent)) or not still.variables <= site.held:
+        form, still = scope.parted(scope.linear(axis.min), site.iterators)
+        if scope.moves(scope.linear(axis.extent), site.iterators) or not site.is_held(still):
             raise _no_box(block)
-        if form.value is not None:
-            found.append((still.expr(), axis.extent))
-        elif var is not None and not (still.offset or id(var) in used):
-            used.add(id(var))
-            domain = domains[id(var)].dom
-            begin = build.add(still.expr(), domain.min) if still.terms else domain.min
+        if form.constant is not None:
+            found.append((scope.index(still), axis.extent))
+        elif (var := scope.only_variable(form)) is not None and not (still.offset or var in used):
+            used.add(var)
+            domain = domains[var]
+            begin = build.add(scope.index(still), domain.min) if still.terms else domain.min
             found.append((begin, build.add(domain.extent, build.subtract(axis.extent, 1))))
         else:
             raise _no_box(block)
@@ -336,13 +321,13 @@ def _is_plain_inside(block: t.Block, buffer: t.Buffer) -> bool:
     """Whether blocks inside write, along each axis, one of their iterators from a place on: a tile without gaps."""
     inside = [node for node in post_order(block.body) if isinstance(node, t.Block)]
     for inner in inside:
-        own, ranges = {id(item.var) for item in inner.iter_vars}, iter_ranges(inner)
-        used: set[int] = set()
+        scope, used = domains_of(inner), set[Var | None]()
+        own = scope.numbers(item.var for item in inner.iter_vars)
         for region in inner.writes:
             for axis in region.region if region.buffer is buffer else ():
-                terms = Affine.of(axis.min, ranges).terms
-                mine = {atom: factor for atom, factor in terms.items() if not atom.variables.isdisjoint(own)}
-                if len(mine) > 1 or any(not it.is_var or by != 1 or it.variables & used for it, by in mine.items()):
+                moving = scope.parted(scope.linear(axis.min), own)[0]
+                var = scope.only_variable(moving)
+                if moving.terms and (var is None or var in used):
                     return False
-                used.update(*(atom.variables for atom in mine))
+                used.add(var)
     return True

@@ -7,10 +7,10 @@ from functools import partial
 from typing import NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
-from ..analysis.affine import Affine, Ranges
-from ..analysis.tree import BlockSite, iter_ranges, loads_beside
+from ..analysis.tree import BlockSite, loads_beside
 from ..arith import build
 from ..arith.nodes import PrimExpr, Var
+from ..arith.scope import Scope, number_of
 from ..core import origin
 from ..core.node import Node, children, post_order, rewrite, substitute, traced_nodes, written_size
 from ..tir import nodes as t
@@ -44,16 +44,16 @@ def plain_variables(site: BlockSite, indices: tuple[PrimExpr, ...], verb: str) -
     once.
     """
     found: dict[int, tuple[int, PrimExpr]] = {}
-    own = {id(item.var) for item in site.block.iter_vars}
+    scope = site.forms
     for axis, index in enumerate(indices):
-        form, still = Affine.of(index, iter_ranges(site.block)).moving(own)
-        var = form.is_variable()
-        if not still.variables <= site.held or (form.terms and (var is None or id(var) in found)):
+        form, still = scope.parted(scope.linear(index), site.iterators)
+        var = scope.only_variable(form)
+        if not site.is_held(still) or (form.terms and (var is None or id(var) in found)):
             raise _not_plain(site, verb)
         if var is not None:
-            found[id(var)] = axis, still.expr()
+            found[id(var)] = axis, scope.index(still)
     for item in site.block.iter_vars:
-        if id(item.var) not in found and Affine.of(item.dom.extent, iter_ranges(site.block)).value != 1:
+        if id(item.var) not in found and scope.linear(item.dom.extent).constant != 1:
             raise _not_plain(site, verb)
     return found
 
@@ -123,8 +123,7 @@ def _loads_replaced(
 
 def _less(index: PrimExpr, added: PrimExpr) -> PrimExpr:
     """An index without what was added to it, where that can be seen in short."""
-    made = Affine.of(build.subtract(index, added), Ranges())
-    return index if Affine.of(added, Ranges()).value == 0 else made.expr()
+    return index if number_of(added) == 0 else Scope().simplify(build.subtract(index, added))
 
 
 def without_block(

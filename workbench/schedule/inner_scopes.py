@@ -20,13 +20,13 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..analysis.affine import Affine, variables_of
 from ..analysis.bindings import writes_box
 from ..analysis.coverage import fills_domain
-from ..analysis.regions import Bound, accesses, hull
+from ..analysis.regions import Bound, accesses, hull, hull_in_domain
 from ..analysis.tree import BlockSite, Tree
 from ..arith import build
 from ..arith.nodes import Var
+from ..arith.scope import variables_in
 from ..core.node import rewrite
 from ..tir import nodes as t
 from .errors import ScheduleError
@@ -123,7 +123,7 @@ def _over_whole_axes(body: t.Stmt, known: Container[str], moving: set[Var]) -> t
     def post(node: Any) -> Any:
         if not isinstance(node, t.Block) or node.name in known:
             return None
-        wandering = {item.var for item in node.iter_vars if moving.intersection(variables_of(item.dom.min))}
+        wandering = {item.var for item in node.iter_vars if moving.intersection(variables_in(item.dom.min))}
         sizes = {
             axis.min: size
             for region in node.writes
@@ -221,13 +221,12 @@ def _is_made_first(tree: Tree, buffer: t.Buffer) -> bool:
     regions = [region for region in writer.block.writes if region.buffer is buffer]
     if len(regions) != 1 or not fills_domain(writer) or not writes_box(writer, regions[0], writer.loops):
         return False
-    made = hull(regions[0], writer, frozenset(id(loop.var) for loop in writer.loops), writer.ranges)
+    made = hull_in_domain(regions[0], writer, writer.loops)
     for reader in tree.readers(buffer):
         if reader.order < writer.order or any(loop is other for loop in reader.loops for other in writer.loops):
             return False
-        relaxed = frozenset(id(loop.var) for loop in reader.loops)
         for region in reader.reads:
-            if region.buffer is buffer and not _within(hull(region, reader, relaxed, reader.ranges), made, reader):
+            if region.buffer is buffer and not _within(hull(region, reader, reader.loops), made, reader):
                 return False
     return True
 
@@ -236,7 +235,6 @@ def _within(box: Iterable[Bound | None], other: Iterable[Bound | None], site: Bl
     for mine, theirs in zip(box, other, strict=True):
         if mine is None or theirs is None:
             return False
-        gaps: list[Affine] = [mine.low.minus(theirs.low), theirs.high.minus(mine.high)]
-        if not all(gap.never_negative(site.ranges) for gap in gaps):
+        if not (site.forms.at_most(theirs.low, mine.low) and site.forms.at_most(mine.high, theirs.high)):
             return False
     return True

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..analysis.affine import Ranges
 from ..analysis.regions import detect
-from ..analysis.tree import BlockSite
+from ..analysis.tree import BlockSite, entered
 from ..arith.nodes import PrimExpr
+from ..arith.scope import Scope
 from ..core.errors import WorkbenchError
-from ..core.node import post_order, rewrite
+from ..core.node import post_order, pre_order, rewrite
 from ..tir import nodes as t
 from ..tir.build import full_region
 from ..tir.index_map import IndexMap, table
@@ -117,24 +117,12 @@ def require_plain_storage(state: ScheduleState, site: BlockSite, buffer: t.Buffe
             )
 
 
-def function_ranges(func: t.PrimFunc) -> Ranges:
-    """The ranges of all loop variables and block iterators of a function."""
-    made = Ranges()
-    for node in post_order(func.body):
-        if isinstance(node, t.For):
-            made.enter_extent(node.var, node.min, node.extent)
-        elif isinstance(node, t.Block):
-            for item in node.iter_vars:
-                made.enter_extent(item.var, item.dom.min, item.dom.extent)
-    return made
-
-
 def relaid(func: t.PrimFunc, old: t.Buffer, new: t.Buffer, index_map: IndexMap) -> t.PrimFunc:
     """`func` with `old` replaced by `new`, every access at the mapped indices, and the regions read from the bodies."""
-    ranges = function_ranges(func)
+    scope = entered(Scope(), (node for node in pre_order(func.body) if isinstance(node, t.Stmt)))
 
     def at(indices: Sequence[PrimExpr]) -> tuple[PrimExpr, ...]:
-        return tuple(simplified(index, ranges) for index in index_map.map_indices(indices))
+        return tuple(simplified(index, scope) for index in index_map.map_indices(indices))
 
     def post(node: Any) -> Any:
         if isinstance(node, t.BufferLoad) and node.buffer is old:
@@ -188,6 +176,6 @@ def is_parameter(state: ScheduleState, buffer: t.Buffer) -> bool:
 
 
 __all__ = [
-    "colliding", "function_ranges", "is_parameter", "mapped_shape", "marked_unsafe", "relaid", "require_injective",
+    "colliding", "is_parameter", "mapped_shape", "marked_unsafe", "relaid", "require_injective",
     "require_plain_storage", "require_rank",
 ]  # fmt: skip

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..analysis.affine import Affine, Ranges
 from ..analysis.coverage import everywhere
 from ..analysis.regions import Bound
-from ..analysis.tree import BlockSite, LoopSite, Tree, loop_ranges
+from ..analysis.tree import BlockSite, LoopSite, Tree
 from ..arith import build
 from ..arith.evaluate import evaluate
 from ..arith.nodes import PrimExpr, Var
+from ..arith.scope import Scope, number_of
 from ..tir import nodes as t
 from ..tir.build import nest, seq
 from .errors import illegal, refuse, require
@@ -24,7 +24,7 @@ from .surgery import Names, Replacement, replaced, tidy_realize
 class Window:
     """The values that an iterator takes under the new loops: from `low` on, `extent` of them."""
 
-    low: Affine
+    low: PrimExpr
     extent: int
 
 
@@ -86,15 +86,14 @@ def loops_at(target: LoopSite) -> tuple[t.For, ...]:
     return tuple(reversed(own))
 
 
-def window_of(bound: Bound | None, iter_var: t.IterVar, ranges: Ranges) -> Window | None:
+def window_of(bound: Bound | None, iter_var: t.IterVar, scope: Scope) -> Window | None:
     """The window of an iterator that must take the values in `bound`; None if its whole domain is no larger."""
     if bound is None:
         return None
-    extent = bound.extent(ranges)
-    domain = Affine.of(iter_var.dom.extent, ranges).value
+    extent, domain = bound.extent(scope), scope.linear(iter_var.dom.extent).constant
     if extent is None or extent <= 0 or (domain is not None and extent >= domain):
         return None
-    return Window(bound.low, extent)
+    return Window(scope.index(bound.low), extent)
 
 
 def moved(
@@ -106,10 +105,10 @@ def moved(
     predicate: PrimExpr = build.const(True)
     for number, iter_var in enumerate(site.block.iter_vars):
         window = windows.get(id(iter_var.var))
-        low = iter_var.dom.min if window is None else window.low.expr()
+        low = iter_var.dom.min if window is None else window.low
         extent = iter_var.dom.extent if window is None else build.const(window.extent)
         value = low
-        if keep_units or not (Affine.of(extent, Ranges()).value == 1):
+        if keep_units or number_of(extent) != 1:
             var = Var(names.fresh(f"ax{number}"))
             loops.append((var, extent))
             value = build.add(low, var)
@@ -168,10 +167,6 @@ def position_of(index: int, least: int, most: int, last: int, loop: t.For) -> in
             nodes=(loop,),
         )
     return chosen
-
-
-def ranges_at(target: LoopSite) -> Ranges:
-    return loop_ranges(loops_at(target))
 
 
 def require_still_written(state: ScheduleState, working: ScheduleState, site: BlockSite, func: t.PrimFunc) -> None:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from ..analysis.affine import Affine, Ranges
 from ..analysis.regions import Bound, Box, hull
 from ..analysis.tree import BlockSite
+from ..arith.scope import Scope
 from ..tir import nodes as t
 
 
@@ -21,9 +21,9 @@ def meets_later_writer(site: BlockSite, region: t.BufferRegion, writer: BlockSit
     common = [loop for loop in site.loops if any(loop is other for other in writer.loops)]
     if not common:
         return True
-    read = hull(region, site, _inside(site, common), site.ranges)
+    read = hull(region, site, _inside(site, common))
     return not all(
-        _apart(read, hull(written, writer, _inside(writer, common), writer.ranges), writer.ranges)
+        _apart(read, hull(written, writer, _inside(writer, common)), writer.forms)
         for written in writer.block.writes
         if written.buffer is region.buffer
     )
@@ -32,12 +32,12 @@ def meets_later_writer(site: BlockSite, region: t.BufferRegion, writer: BlockSit
 def write_apart(writers: tuple[BlockSite, ...], buffer: t.Buffer) -> bool:
     """Whether no two of the blocks write the same element of `buffer`."""
     boxes = [
-        hull(written, writer, _inside(writer, []), writer.ranges)
+        hull(written, writer, writer.loops)
         for writer in writers
         for written in writer.block.writes
         if written.buffer is buffer
     ]
-    return all(_apart(one, other, Ranges()) for one, other in combinations(boxes, 2))
+    return all(_apart(one, other, writers[0].forms) for one, other in combinations(boxes, 2))
 
 
 def over_time(block: t.Block) -> t.Block:
@@ -48,14 +48,14 @@ def over_time(block: t.Block) -> t.Block:
     )
 
 
-def _inside(site: BlockSite, around: list[t.For]) -> frozenset[int]:
-    return frozenset(id(loop.var) for loop in site.loops if all(loop is not other for other in around))
+def _inside(site: BlockSite, around: list[t.For]) -> list[t.For]:
+    return [loop for loop in site.loops if all(loop is not other for other in around)]
 
 
-def _apart(one: Box, other: Box, ranges: Ranges) -> bool:
+def _apart(one: Box, other: Box, scope: Scope) -> bool:
     """True if the boxes differ along some axis."""
-    return any(_after(a, b, ranges) or _after(b, a, ranges) for a, b in zip(one, other, strict=True) if a and b)
+    return any(_after(a, b, scope) or _after(b, a, scope) for a, b in zip(one, other, strict=True) if a and b)
 
 
-def _after(one: Bound, other: Bound, ranges: Ranges) -> bool:
-    return one.low.minus(other.high).plus(Affine.constant(-1)).never_negative(ranges)
+def _after(one: Bound, other: Bound, scope: Scope) -> bool:
+    return scope.at_most(other.high.shifted(1), one.low)

@@ -19,11 +19,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ..analysis.affine import variables_of
 from ..analysis.regions import accesses
 from ..arith import build
 from ..arith import nodes as a
 from ..arith.nodes import PrimExpr, Var
+from ..arith.scope import variables_in
 from ..core.dtype import DataType
 from ..core.equal import same
 from ..core.node import Node, children, post_order, rewrite, substitute
@@ -314,7 +314,7 @@ def _is_varying(expr: PrimExpr) -> bool:
 
 def _mentions(expr: PrimExpr, variables: Iterable[Var]) -> bool:
     wanted = {id(var) for var in variables}
-    return any(id(var) in wanted for var in variables_of(expr))
+    return any(id(var) in wanted for var in variables_in(expr))
 
 
 def _mentions_reduction(block: t.Block, indices: tuple[PrimExpr, ...]) -> bool:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..analysis.affine import Affine, variables_of
-from ..analysis.tree import BlockSite, iter_ranges
+from ..analysis.tree import BlockSite
 from ..arith import build
 from ..arith.nodes import PrimExpr, Var
+from ..arith.scope import variables_in
 from ..core import origin
 from ..core.equal import same
 from ..core.node import post_order, rewrite, substitute
@@ -54,10 +54,10 @@ def only_access(site: BlockSite, buffer: t.Buffer, verb: str) -> tuple[PrimExpr,
         fix="cache the buffer instead: cache_read, cache_write",
         nodes=(site.block,),
     )
-    own = {id(item.var) for item in site.block.iter_vars} | site.held
+    own = {*(item.var for item in site.block.iter_vars), *site.held}
     for index in found[0]:
         require(
-            all(id(var) in own for var in variables_of(index)) and not _loads(index),
+            variables_in(index) <= own and not _loads(index),
             "E-SCHEDULE-REINDEX-ACCESS",
             f"where {site.name} {verb} {buffer.name} is no function of its iterators",
             found="an index with a loop variable or a load",
@@ -74,7 +74,7 @@ def _loads(expr: PrimExpr) -> bool:
 
 def by_iterators(site: BlockSite, indices: tuple[PrimExpr, ...]) -> Reindexed:
     """The iterators that the indices mention, as they are, for the new indices."""
-    mentioned = {id(var) for index in indices for var in variables_of(index)}
+    mentioned = {id(var) for index in indices for var in variables_in(index)}
     used = tuple(item for item in site.block.iter_vars if id(item.var) in mentioned)
     require(
         bool(used),
@@ -102,9 +102,9 @@ def by_map(site: BlockSite, indices: tuple[PrimExpr, ...], index_map: IndexMap) 
         fix="use reindex without a map",
         nodes=(site.block,),
     )
-    mapped = {id(var) for output in index_map.final_indices for var in variables_of(output)}
+    mapped = {id(var) for output in index_map.final_indices for var in variables_in(output)}
     pairs = list(zip(index_map.initial_indices, own, strict=True))
-    mentioned = {id(var) for index in indices for var in variables_of(index)}
+    mentioned = {id(var) for index in indices for var in variables_in(index)}
     left = [item.var.name for var, item in pairs if id(item.var) in mentioned and id(var) not in mapped]
     require(
         not left,
@@ -125,13 +125,13 @@ def by_map(site: BlockSite, indices: tuple[PrimExpr, ...], index_map: IndexMap) 
 
 def require_inside(state: ScheduleState, site: BlockSite, moved: Reindexed, box: Box, buffer: t.Buffer) -> None:
     """Refuse unless the old indices lie in a box at all points of the iterators' domains, read there or not."""
-    ranges = iter_ranges(site.block)
+    scope = site.forms
     for index, (low, count) in zip(moved.old_indices, box, strict=True):
-        above = Affine.of(index, ranges).minus(Affine.of(low, ranges))
-        below = Affine.of(count, ranges).minus(above).plus(Affine.constant(-1))
+        above = scope.linear(index).minus(scope.linear(low))
+        below = scope.linear(count).minus(above).shifted(-1)
         require_legal(
             state,
-            above.never_negative(ranges) and below.never_negative(ranges),
+            scope.is_natural(above) and scope.is_natural(below),
             "E-SCHEDULE-REINDEX-BOUNDS",
             f"{site.name} would read {buffer.name} outside of what there is of it",
             found="an index that leaves the buffer, which a condition in the block guards",

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..analysis.affine import Affine, Ranges
 from ..arith import build
 from ..arith.iter_map import IterMap, detect
 from ..arith.nodes import PrimExpr, Var
+from ..arith.scope import number_of
 from ..tir import nodes as t
 from ..tir.index_map import IndexMap
 
@@ -55,7 +55,7 @@ def suggest_index_map(
 def _covers(found: IterMap, buffer: t.Buffer) -> bool:
     """Whether the indices run from 0 through each axis of the buffer."""
     for item, extent in zip(found.sums, buffer.shape, strict=True):
-        whole = Affine.of(extent, Ranges()).value
-        if Affine.of(item.base, Ranges()).value != 0 or whole is None or item.extent != whole:
+        whole = number_of(extent)
+        if number_of(item.base) != 0 or whole is None or item.extent != whole:
             return False
     return True

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
-from ..analysis.affine import Affine, Ranges
-from ..analysis.conditions import below, conjuncts, holds
 from ..analysis.regions import detect
-from ..analysis.tree import Tree, iter_ranges, loads_beside, loop_ranges, statements_in
+from ..analysis.tree import Tree, domains_of, entered, loads_beside, statements_in
 from ..arith import build
+from ..arith.build import conjuncts
 from ..arith.nodes import PrimExpr, Var
+from ..arith.scope import Scope, number_of
 from ..core import origin
 from ..core.node import Node, children, post_order, rewrite, substitute
 from ..tir import nodes as t
@@ -101,19 +101,15 @@ def without_unit_variables(stmt: t.Stmt, variables: Sequence[Var], extents: Sequ
     units = {
         var: build.const(0)
         for var, extent in zip(variables, extents, strict=True)
-        if Affine.of(extent, Ranges()).value == 1
+        if number_of(extent) == 1
     }
     return substitute(stmt, units)
 
 
-def simplified(expr: PrimExpr, ranges: Ranges) -> PrimExpr:
-    """An index expression in its canonical form, or as it is when that is no shorter or not affine."""
-    form = Affine.of(expr, ranges)
-    var = form.is_variable()
-    if var is not None:
-        return var
-    made = form.expr()
-    return expr if form.same_as(Affine.of(expr, Ranges())) and _size(expr) <= _size(made) else made
+def simplified(expr: PrimExpr, scope: Scope) -> PrimExpr:
+    """An index expression in its canonical form, or as it is when that is no shorter."""
+    made = scope.simplify(expr)
+    return made if _size(made) < _size(expr) else expr
 
 
 def _size(expr: PrimExpr) -> int:
@@ -124,31 +120,31 @@ def _size(expr: PrimExpr) -> int:
     return count
 
 
-def simplified_predicate(predicate: PrimExpr, ranges: Ranges) -> PrimExpr:
+def simplified_predicate(predicate: PrimExpr, scope: Scope) -> PrimExpr:
     """A predicate without the conjuncts that hold anyway or stand twice, their sides in canonical form."""
     kept: list[PrimExpr] = []
     keys: set[Any] = set()
     for condition in conjuncts(predicate):
-        if holds(condition, ranges):
+        if scope.holds(condition):
             continue
-        key = _condition_key(condition, ranges)
+        key = _condition_key(condition, scope)
         if key in keys:
             continue
         keys.add(key)
-        kept.append(_tidied(condition, ranges))
+        kept.append(_tidied(condition, scope))
     return build.all_of(*kept)
 
 
-def _condition_key(condition: PrimExpr, ranges: Ranges) -> Any:
-    form = below(condition, ranges)
+def _condition_key(condition: PrimExpr, scope: Scope) -> Any:
+    form = scope.at_least_zero(condition)
     return id(condition) if form is None else form.key
 
 
-def _tidied(condition: PrimExpr, ranges: Ranges) -> PrimExpr:
+def _tidied(condition: PrimExpr, scope: Scope) -> PrimExpr:
     a, b = getattr(condition, "a", None), getattr(condition, "b", None)
     if not isinstance(a, PrimExpr) or not isinstance(b, PrimExpr) or not a.dtype.is_integer:
         return condition
-    return condition.replace(a=simplified(a, ranges), b=simplified(b, ranges))
+    return condition.replace(a=simplified(a, scope), b=simplified(b, scope))
 
 
 def tidy(func: t.PrimFunc, root: t.Stmt) -> t.Stmt:
@@ -171,11 +167,11 @@ def tidy(func: t.PrimFunc, root: t.Stmt) -> t.Stmt:
 
 def tidy_realize(realize: t.BlockRealize, loops: Sequence[t.For]) -> t.BlockRealize:
     """One block's bindings and predicate simplified by the loops around it."""
-    ranges = loop_ranges(tuple(loops))
-    values = tuple(simplified(value, ranges) for value in realize.iter_values)
+    scope = entered(Scope(), loops)
+    values = tuple(simplified(value, scope) for value in realize.iter_values)
     if all(new is old for new, old in zip(values, realize.iter_values, strict=True)):
         values = realize.iter_values
-    predicate = simplified_predicate(realize.predicate, ranges)
+    predicate = simplified_predicate(realize.predicate, scope)
     old = conjuncts(realize.predicate)
     new = conjuncts(predicate)
     if len(old) == len(new) and all(one is other for one, other in zip(old, new, strict=True)):
@@ -256,14 +252,12 @@ def declared_around(block: t.Block) -> t.Block:
     """
     from .blockizing import widened
 
-    ranges = iter_ranges(block)
-    relaxed: set[int] = set()
+    scope, relaxed = domains_of(block), set[int]()
     reads: list[t.BufferRegion] = []
     writes: list[t.BufferRegion] = []
     for realize, loops in _realizes_in(block):
         for loop in loops:
-            ranges.enter_extent(loop.var, loop.min, loop.extent)
-            relaxed.add(id(loop.var))
+            relaxed.add(scope.enter(loop.var, loop.min, loop.extent))
         values = {item.var: value for item, value in zip(realize.block.iter_vars, realize.iter_values, strict=True)}
         reads += [substitute(region, values) for region in realize.block.reads]
         deciding = [region for stmt in (*loops, realize) for region in loads_beside(stmt)]
@@ -275,7 +269,7 @@ def declared_around(block: t.Block) -> t.Block:
     own_writes = [region for region in writes if id(region.buffer) not in hidden]
     fixed = frozenset(relaxed)
     return block.replace(
-        reads=tuple(widened(own_reads, fixed, ranges)), writes=tuple(widened(own_writes, fixed, ranges))
+        reads=tuple(widened(own_reads, fixed, scope)), writes=tuple(widened(own_writes, fixed, scope))
     )
 
 

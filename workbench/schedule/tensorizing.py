@@ -13,10 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from ..analysis.affine import Affine, Ranges
 from ..arith import build
 from ..arith import nodes as a
+from ..arith.forms import Form
 from ..arith.nodes import PrimExpr, Var
+from ..arith.scope import Scope
 from ..core.node import Node, children, pre_order, rewrite, substitute
 from ..tir import nodes as t
 from ..tir.script import script
@@ -33,7 +34,7 @@ class Place:
 
     buffer: t.Buffer
     base: tuple[PrimExpr, ...]
-    forms: tuple[Affine, ...]
+    forms: tuple[Form, ...]
     axes: tuple[int, ...]
     """The program's axes that are those of the description, in order."""
 
@@ -44,14 +45,15 @@ class Match:
 
     intrinsic: TensorIntrin
     block: t.Block
-    ranges: Ranges
+    scope: Scope
+    """Knows the iterators of the block around."""
     originals: tuple[t.For | t.Block, ...]
     """The block and the loops of the tile, as they stand in the program."""
     variables: dict[Any, Any] = field(default_factory=dict[Any, Any])
     places: dict[int, Place] = field(default_factory=dict[int, Place])
     """By the identity of a buffer of the description."""
     inside: set[int] = field(default_factory=set[int])
-    """Variables of the tile's own loops and iterators, in the program."""
+    """Atoms of the variables of the tile's own loops and iterators, in the program."""
     units: dict[Any, Any] = field(init=False)
     """Values of the outer block's iterators over one value."""
 
@@ -83,7 +85,7 @@ class Match:
         if not self._equal(one.extent, other.extent) or not self._equal(one.min, other.min):
             self._differ(f"loop {other.var.name} has another extent", other.extent, one.extent, other)
         self.variables[one.var] = other.var
-        self.inside.add(id(other.var))
+        self.inside.add(self.scope.atoms.variable_number(other.var))
         return [(one.body, other.body)]
 
     def _realize(self, one: t.BlockRealize, other: t.BlockRealize) -> list[tuple[Any, Any]]:
@@ -97,7 +99,7 @@ class Match:
                 self._differ(f"iterator {right.var.name} has another extent", right.dom.extent, left.dom.extent, other)
             pairs.append((value, actual))
             self.variables[left.var] = right.var
-            self.inside.add(id(right.var))
+            self.inside.add(self.scope.atoms.variable_number(right.var))
         return [*pairs, (one.predicate, other.predicate), (one.block.body, other.block.body)]
 
     def _sequence(self, one: t.SeqStmt, other: t.SeqStmt) -> list[tuple[Any, Any]]:
@@ -117,7 +119,7 @@ class Match:
 
     def _let(self, one: t.LetStmt, other: t.LetStmt) -> list[tuple[Any, Any]]:
         self.variables[one.var] = other.var
-        self.inside.add(id(other.var))
+        self.inside.add(self.scope.atoms.variable_number(other.var))
         return [(one.value, other.value), (one.body, other.body)]
 
     # --- expressions ---
@@ -155,12 +157,12 @@ class Match:
             )
         found = [self._form(index) for index in other.indices]
         axes = self._axes(found, len(buffer.shape))
-        wanted = [Affine.constant(0)] * len(found)
+        wanted = [Form({}, 0)] * len(found)
         for axis, index in zip(axes, one.indices, strict=True):
             wanted[axis] = self._form(substitute(index, self.variables))
         forms = tuple(form.minus(expected) for form, expected in zip(found, wanted, strict=True))
         known = self.places.get(id(buffer))
-        moves = [form for form in forms if form.variables & self.inside]
+        moves = [form for form in forms if self.scope.moves(form, self.inside)]
         fits = known is None or (
             known.buffer is actual
             and known.axes == axes
@@ -169,15 +171,15 @@ class Match:
         if moves or not fits:
             self._differ(f"{actual.name} is accessed in another way", other, one)
         if known is None:
-            self.places[id(buffer)] = Place(actual, tuple(form.expr() for form in forms), forms, axes)
+            self.places[id(buffer)] = Place(actual, tuple(map(self.scope.index, forms)), forms, axes)
 
-    def _axes(self, forms: list[Affine], count: int) -> tuple[int, ...]:
+    def _axes(self, forms: list[Form], count: int) -> tuple[int, ...]:
         """Which of a buffer's axes are the `count` ones of the description."""
-        moving = tuple(axis for axis, form in enumerate(forms) if form.variables & self.inside)
+        moving = tuple(axis for axis, form in enumerate(forms) if self.scope.moves(form, self.inside))
         return moving if len(moving) == count else tuple(range(len(forms) - count, len(forms)))
 
-    def _form(self, expr: PrimExpr) -> Affine:
-        return Affine.of(expr, self.ranges)
+    def _form(self, expr: PrimExpr) -> Form:
+        return self.scope.linear(expr)
 
     def _equal(self, one: PrimExpr, other: PrimExpr) -> bool:
         if one.dtype != other.dtype or not one.dtype.is_integer or one.dtype.is_vector:

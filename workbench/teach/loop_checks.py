@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..analysis.affine import variables_of
+from ..arith.scope import variables_in
 from ..tir import nodes as t
 from .checks import Bound, bound_of
 from .exercise import Check, Verdict
@@ -139,7 +139,7 @@ def loop_order(block: str, *names: str, points: int = 1) -> Check:
         site = work.site(block)
         of_loop: dict[int, str] = {}
         for item, value in site.bindings:
-            for var in variables_of(value):
+            for var in variables_in(value):
                 of_loop[id(var)] = item.var.name.removeprefix("v")
         found: list[str] = []
         for loop in site.loops:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..analysis.affine import variables_of
+from ..arith.scope import variables_in
 from ..tir import nodes as t
 from .checks import Bound, bound_of
 from .exercise import Check, Verdict
@@ -142,5 +142,5 @@ def live_elements(work: Work, buffer: t.Buffer) -> int:
 
 def _spatial_variables(site: Any) -> set[int]:
     return {
-        id(var) for item, value in site.bindings if item.kind is not t.IterKind.REDUCE for var in variables_of(value)
+        id(var) for item, value in site.bindings if item.kind is not t.IterKind.REDUCE for var in variables_in(value)
     }

@@ -13,12 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ..analysis.affine import Affine, variables_of
 from ..analysis.tree import BlockSite, Tree, extent_of
 from ..arith import build
 from ..arith.nodes import IntImm
+from ..arith.scope import variables_in
 from ..core.errors import WorkbenchError
-from ..core.node import substitute
 from ..schedule.registry import PRIMITIVES
 from ..schedule.schedule import Schedule
 from ..tir import nodes as t
@@ -121,18 +120,12 @@ def extent_value(extent: Any) -> int:
 
 def stride(site: BlockSite, region: t.BufferRegion, loop: t.For) -> int | None:
     """By how many elements a region moves in memory from one iteration of `loop` to the next; None: not constant."""
-    bindings = {item.var: value for item, value in site.bindings}
     address = build.const(0)
     for extent, part in zip(region.buffer.shape, region.region, strict=True):
         address = address * extent + part.min
-    form = Affine.of(substitute(address, bindings), site.ranges)
-    moved = 0
-    for atom, factor in form.terms.items():
-        if atom.expr is loop.var:
-            moved = factor
-        elif id(loop.var) in atom.variables:
-            return None
-    return moved
+    form, scope = site.over_loops(address), site.forms
+    moved = form.terms.get(scope.number_of(loop.var), 0)
+    return None if scope.moves(form.plus(scope.variable(loop.var), -moved), {scope.number_of(loop.var)}) else moved
 
 
 def moves(site: BlockSite, loop: t.For) -> dict[str, int | None]:
@@ -172,6 +165,6 @@ __all__ = [
     "names_of",
     "run",
     "stride",
-    "variables_of",
+    "variables_in",
     "written_parameters",
 ]

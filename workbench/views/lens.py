@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, Final
 
-from ..analysis.affine import Affine, Ranges
 from ..analysis.programs import target_of
 from ..analysis.sites import ordered
-from ..analysis.tree import BlockSite, iter_ranges
+from ..analysis.tree import BlockSite
+from ..arith.scope import number_of
 from ..core.errors import WorkbenchError, nearest
 from ..schedule.schedule import Schedule
 from ..tir import nodes as t
@@ -195,7 +195,7 @@ class _Read:
         return prod(self.extents) * len(self.accesses)
 
     def _extent(self, iterator: t.IterVar) -> int:
-        extent = Affine.of(iterator.dom.extent, Ranges()).value
+        extent = number_of(iterator.dom.extent)
         if extent is None:
             raise refused(
                 f"iterator {iterator.var.name} of block {self.site.name} has no constant extent",
@@ -204,8 +204,8 @@ class _Read:
         return extent
 
     def _accesses(self, store: t.BufferStore) -> list[AccessView]:
-        ranges = iter_ranges(self.site.block)
-        numbers = {id(iterator.var): number for number, iterator in enumerate(self.iterators)}
+        scope = self.site.forms
+        numbers = {scope.number_of(iterator.var): number for number, iterator in enumerate(self.iterators)}
         found: list[AccessView] = []
         for access in ordered(store):
             if access.guards:
@@ -215,13 +215,13 @@ class _Read:
                 )  # fmt: skip
             dims: list[tuple[int, tuple[tuple[int, int], ...]]] = []
             for index in access.indices:
-                form = Affine.of(index, ranges)
-                if any(id(atom.expr) not in numbers for atom in form.terms):
+                form = scope.linear(index)
+                if any(atom not in numbers for atom in form.terms):
                     raise refused(
                         f"block {self.site.name} reaches {access.buffer.name} by an index that is not affine",
                         text(index).text, "look at another block", (access.node,),
                     )  # fmt: skip
-                pairs = sorted((numbers[id(atom.expr)], factor) for atom, factor in form.terms.items())
+                pairs = sorted((numbers[atom], factor) for atom, factor in form.terms.items())
                 dims.append((form.offset, tuple(pairs)))
             found.append(AccessView(self._array(access.buffer), access.is_store, tuple(dims)))
         return found
@@ -234,7 +234,7 @@ class _Read:
         return known
 
     def _array_views(self) -> tuple[ArrayView, ...]:
-        shapes = [tuple(Affine.of(extent, Ranges()).value or 0 for extent in array.shape) for array in self.arrays]
+        shapes = [tuple(number_of(extent) or 0 for extent in array.shape) for array in self.arrays]
         return tuple(
             ArrayView(array.name, shape or (1,), array.dtype.bytes)
             for array, shape in zip(self.arrays, shapes, strict=True)

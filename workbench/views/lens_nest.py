@@ -15,11 +15,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..analysis.affine import Affine, Ranges
-from ..analysis.conditions import below, conjuncts
 from ..analysis.tree import BlockSite, extent_of
+from ..arith.build import add, conjuncts, const, multiply
+from ..arith.forms import Form
 from ..arith.nodes import PrimExpr, Var
+from ..arith.scope import Scope, number_of
 from ..core.errors import WorkbenchError
+from ..core.node import substitute
 from ..schedule.arguments import ResultName
 from ..schedule.changing import changed
 from ..schedule.moves import asks
@@ -130,6 +132,8 @@ class _Reader:
         """For each loop that a split made: the step, the loop that was split, its parts, the factors."""
         self.fused: dict[int, tuple[Var, ...]] = {}
         self.extents: dict[int, int] = {}
+        self.scope = Scope()
+        """Knows the loops, of which fused ones are taken apart."""
         self.terms: dict[int, int] = {}
         self._history(schedule)
 
@@ -157,10 +161,10 @@ class _Reader:
                     self.fused[id(results[0])] = parts
 
     def read(self) -> Nest:
-        values: dict[int, Affine] = {}
+        values: dict[Var, PrimExpr] = {}
         leaves: list[Var] = []
         for loop in self.site.loops:
-            if extent_of(loop) is None or Affine.of(loop.min, Ranges()).value != 0:
+            if extent_of(loop) is None or number_of(loop.min) != 0:
                 raise refused(
                     f"loop {loop.var.name} has no constant extent", f"from {text(loop.min).text}",
                     "look at another block, or at a program of constant shapes", (loop,),
@@ -168,22 +172,23 @@ class _Reader:
             own = self._unfused(loop.var)
             fused = loop.var.name if len(own) > 1 else ""
             if fused:
-                values[id(loop.var)] = self._sum(own)
+                values[loop.var] = self._sum(own)
             for var in own:
                 leaves.append(var)
                 self.nest.leaves.append(Leaf(self._term(var), str(loop.kind.value), fused))
-        ranges = Ranges.of({var: (0, self.extents[id(var)] - 1) for var in leaves})
-        used: set[int] = set()
+        scope, used = self.scope, set[int]()
+        for var in leaves:
+            scope.enter(var, const(0), const(self.extents[id(var)]))
         for iterator, value in self.site.bindings:
-            form = self._form(value, values, ranges, iterator.var.name)
-            if not used.isdisjoint(form.variables):
+            form = self._form(value, values, iterator.var.name)
+            if not used.isdisjoint(form.terms):
                 raise refused(
                     f"one loop moves two iterators of {self.site.name}", text(value).text,
                     "look at another block", (self.site.block,),
                 )  # fmt: skip
-            used |= form.variables
+            used |= form.terms.keys()
             self.nest.axes[iterator.var] = self._axis(iterator, form, leaves), form.offset
-        self._check_conditions(values, ranges, leaves)
+        self._check_conditions(values)
         return self.nest
 
     def wholes(self) -> list[_Whole]:
@@ -210,17 +215,17 @@ class _Reader:
         parts = self.fused.get(id(var))
         return [var] if parts is None else [own for part in parts for own in self._unfused(part)]
 
-    def _sum(self, parts: list[Var]) -> Affine:
+    def _sum(self, parts: list[Var]) -> PrimExpr:
         """The value of a fused loop from those of its parts."""
-        form = Affine.constant(0)
+        value: PrimExpr = const(0)
         for part in parts:
-            form = form.times(self.extents[id(part)]).plus(Affine.variable(part))
-        return form
+            value = add(multiply(value, self.extents[id(part)]), part)
+        return value
 
-    def _form(self, value: PrimExpr, values: Mapping[int, Affine], ranges: Ranges, iterator: str) -> Affine:
+    def _form(self, value: PrimExpr, values: Mapping[Var, PrimExpr], iterator: str) -> Form:
         """A binding over the loops, or the refusal."""
-        form = Affine.of(value, ranges).substituted(values, ranges)
-        if any(not atom.is_var for atom in form.terms):
+        form = self.scope.linear(substitute(value, values))
+        if any(not isinstance(self.scope.atoms.table[atom].expr, Var) for atom in form.terms):
             raise refused(
                 f"iterator {iterator} of block {self.site.name} is no affine function of the loops", text(value).text,
                 "split loops before they are fused, or look at another block", (self.site.block,),
@@ -232,12 +237,12 @@ class _Reader:
             var = self.made[id(var)][1]
         return var
 
-    def _axis(self, iterator: t.IterVar, form: Affine, leaves: list[Var]) -> int:
+    def _axis(self, iterator: t.IterVar, form: Form, leaves: list[Var]) -> int:
         """The term of an iterator, with the splits below it; -1 where it stands still."""
-        own = [var for var in leaves if id(var) in form.variables]
+        own = [var for var in leaves if self.scope.number_of(var) in form.terms]
         if not own:
             return -1
-        extent = Affine.of(iterator.dom.extent, Ranges()).value
+        extent = number_of(iterator.dom.extent)
         root = self._root(own[0])
         if isinstance(root, Var) and form.offset == 0 and self.extents.get(id(root)) == extent:
             tree, splits = self._tree(root, {id(var) for var in leaves})
@@ -246,15 +251,15 @@ class _Reader:
                 return self._term(root)
         return self._mixed(iterator, form, own, extent)
 
-    def _tree(self, var: Var, leaves: set[int]) -> tuple[Affine | None, list[Split]]:
+    def _tree(self, var: Var, leaves: set[int]) -> tuple[Form | None, list[Split]]:
         """The value of a loop of before over the loops of now, as its splits say; None where they do not lead there."""
         if id(var) in leaves:
-            return Affine.variable(var), []
+            return self.scope.variable(var), []
         found = next((made for made in self.made.values() if made[1] is var), None)
         if found is None or any(id(part) not in self.extents for part in found[2]):
             return None, []
         number, _, parts, factors = found
-        form, splits = Affine.constant(0), [Split(self._term(var), tuple(map(self._term, parts)), factors, number)]
+        form, splits = Form({}, 0), [Split(self._term(var), tuple(map(self._term, parts)), factors, number)]
         for part in parts:
             inner, below_it = self._tree(part, leaves)
             if inner is None:
@@ -263,9 +268,9 @@ class _Reader:
             splits += below_it
         return form, splits
 
-    def _mixed(self, iterator: t.IterVar, form: Affine, own: list[Var], extent: int | None) -> int:
+    def _mixed(self, iterator: t.IterVar, form: Form, own: list[Var], extent: int | None) -> int:
         """An iterator that is a sum of loops, each stride the reach of the inner, and no loop of before."""
-        strides = {id(atom.expr): factor for atom, factor in form.terms.items()}
+        strides = {id(self.scope.atoms.table[atom].expr): factor for atom, factor in form.terms.items()}
         parts = sorted(own, key=lambda var: (-strides[id(var)], -self.extents[id(var)]))
         reach = 1
         for var in reversed(parts):
@@ -299,12 +304,12 @@ class _Reader:
 
     # --- conditions ---
 
-    def _check_conditions(self, values: Mapping[int, Affine], ranges: Ranges, leaves: list[Var]) -> None:
+    def _check_conditions(self, values: Mapping[Var, PrimExpr]) -> None:
         """Each condition of the block says that a term of the trees has not reached its end."""
         ends = {self._end(term).key for term in self._inner_terms()}
         for condition in conjuncts(self.site.realize.predicate):
-            form = below(condition, ranges)
-            if form is None or form.substituted(values, ranges).key not in ends:
+            form = self.scope.at_least_zero(substitute(condition, values))
+            if form is None or form.key not in ends:
                 raise refused(
                     f"block {self.site.name} runs only where a condition holds", text(condition).text,
                     "look at another block, or split by factors that divide", (self.site.block,),
@@ -313,15 +318,15 @@ class _Reader:
     def _inner_terms(self) -> list[int]:
         return [split.of for split in self.nest.splits]
 
-    def _end(self, term: int) -> Affine:
+    def _end(self, term: int) -> Form:
         """extent - 1 - term, over the loops."""
-        return Affine.constant(self.nest.extents[term] - 1).minus(self._value(term))
+        return Form({}, self.nest.extents[term] - 1).minus(self._value(term))
 
-    def _value(self, term: int) -> Affine:
+    def _value(self, term: int) -> Form:
         split = next((split for split in self.nest.splits if split.of == term), None)
         if split is None:
-            return Affine.variable(next(var for var in self._vars() if self.terms.get(id(var)) == term))
-        form = Affine.constant(0)
+            return self.scope.variable(next(var for var in self._vars() if self.terms.get(id(var)) == term))
+        form = Form({}, 0)
         for part in split.parts:
             form = form.times(self.nest.extents[part]).plus(self._value(part))
         return form

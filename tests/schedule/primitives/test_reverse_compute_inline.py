@@ -114,3 +114,22 @@ REFUSALS: dict[str, tuple[Program, Steps, str]] = {
 @pytest.mark.parametrize("name", REFUSALS)
 def test_refusal(name: str, golden: Golden) -> None:
     check_refusal(golden, *REFUSALS[name])
+
+
+def test_refusal_where_the_loops_reach_beyond_what_is_made(golden: Golden) -> None:
+    """The border has values where B is not made; loops that run over it behind a predicate do not make it."""
+    source = """
+@T.prim_func
+def main(A: T.Buffer((4,), "float32"), C: T.Buffer((6,), "float32")):
+    B = T.alloc_buffer((4,), "float32")
+    for i in range(6):
+        with T.block("B"):
+            vi = T.axis.spatial(4, i - 1)
+            T.where(i >= 1 and i < 5)
+            B[vi] = A[vi] * T.float32(2)
+    for i in range(6):
+        with T.block("C"):
+            vi = T.axis.spatial(6, i)
+            C[vi] = T.if_then_else(vi >= 1 and vi < 5, B[vi - 1], T.float32(0))
+"""
+    check_refusal(golden, lambda: parse(source), lambda sch: sch.reverse_compute_inline("C"), "E-SCHEDULE-PARTIAL")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ...analysis.affine import Affine, Ranges
 from ...analysis.regions import detect
-from ...analysis.tree import BlockSite, iter_ranges
+from ...analysis.tree import BlockSite
 from ...arith import build
 from ...arith.nodes import PrimExpr
+from ...arith.scope import Scope
 from ...tir import nodes as t
 from ...tir.index_map import IndexMap
 from ..arguments import Index
@@ -101,9 +101,9 @@ def _region(site: BlockSite, buffer: t.Buffer, ranges: IndexMap) -> t.BufferRegi
 
 
 def _length(site: BlockSite, begin: PrimExpr, end: PrimExpr) -> PrimExpr:
-    known = iter_ranges(site.block)
-    form = Affine.of(end, known).minus(Affine.of(begin, known))
-    if not form.plus(Affine.constant(-1)).never_negative(known):
+    scope = site.forms
+    form = scope.linear(end).minus(scope.linear(begin))
+    if not scope.is_natural(form.shifted(-1)):
         raise refuse(
             "E-SCHEDULE-REGION-EMPTY",
             "a range of the region may be empty",
@@ -112,15 +112,14 @@ def _length(site: BlockSite, begin: PrimExpr, end: PrimExpr) -> PrimExpr:
             fix="write lambda vi: ((vi - 1, vi + 2),) for the elements vi - 1 ... vi + 1",
             nodes=(site.block,),
         )
-    return form.expr()
+    return scope.index(form)
 
 
 def _require_contained(site: BlockSite, region: t.BufferRegion, body: list[t.BufferRegion]) -> None:
-    known = iter_ranges(site.block)
     for item in body:
         for number, (declared, touched) in enumerate(zip(region.region, item.region, strict=True)):
             require(
-                _ahead(declared, touched, known) and _behind(declared, touched, known),
+                _holds(site.forms, declared, touched),
                 "E-SCHEDULE-REGION-SMALLER",
                 f"axis {number} of the region does not surely contain what {site.name} touches of {region.buffer.name}",
                 found="a declared range that its accesses may leave",
@@ -130,19 +129,15 @@ def _require_contained(site: BlockSite, region: t.BufferRegion, body: list[t.Buf
             )
 
 
-def _ahead(declared: t.Range, touched: t.Range, known: Ranges) -> bool:
-    return Affine.of(touched.min, known).minus(Affine.of(declared.min, known)).never_negative(known)
-
-
-def _behind(declared: t.Range, touched: t.Range, known: Ranges) -> bool:
-    ends = [Affine.of(item.min, known).plus(Affine.of(item.extent, known)) for item in (declared, touched)]
-    return ends[0].minus(ends[1]).never_negative(known)
+def _holds(scope: Scope, declared: t.Range, touched: t.Range) -> bool:
+    begin, inner = scope.linear(declared.min), scope.linear(touched.min)
+    end, last = begin.plus(scope.linear(declared.extent)), inner.plus(scope.linear(touched.extent))
+    return scope.at_most(begin, inner) and scope.at_most(last, end)
 
 
 def _require_exact(site: BlockSite, region: t.BufferRegion, body: list[t.BufferRegion]) -> None:
-    known = iter_ranges(site.block)
     exact = len(body) == 1 and all(
-        _ahead(touched, declared, known) and _behind(touched, declared, known)
+        _holds(site.forms, touched, declared)
         for declared, touched in zip(region.region, body[0].region, strict=True)
     )
     require(

@@ -25,7 +25,7 @@ def blockize(state: ScheduleState, target: LoopRV | BlockRV, preserve_unit_iters
     Raises `ScheduleError`: several blocks inside, or iterators that are not outer * tile + inner.
     """
     site, inside = tile_of(state, target, "make a block of")
-    made = blockized(site, inside, Names(state.tree.names()), site.ranges, preserve_unit_iters)
+    made = blockized(site, inside, Names(state.tree.names()), preserve_unit_iters)
     top = inside[0] if inside else site.realize
     return Change(replaced(state.func, {id(top): made.realize}), (made.realize.block.name,))
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...analysis.affine import variables_of
 from ...analysis.tree import BlockSite
 from ...arith import build
 from ...arith import nodes as a
 from ...arith.intrinsics import is_pure
 from ...arith.nodes import PrimExpr, Var
+from ...arith.scope import variables_in
 from ...core import origin
 from ...core.dtype import DataType
 from ...core.node import post_order, rewrite, substitute
@@ -114,7 +114,7 @@ def _parts(index: PrimExpr) -> list[PrimExpr]:
 def _is_computed(expr: PrimExpr, own: set[int]) -> bool:
     if isinstance(expr, (Var, a.IntImm)) or expr.dtype.lanes != 1:
         return False
-    variables = list(variables_of(expr))
+    variables = variables_in(expr)
     parts = [node for node in post_order(expr) if isinstance(node, PrimExpr)]
     plain = all(isinstance(node, _PURE) or (isinstance(node, a.Call) and is_pure(node.op)) for node in parts)
     return plain and bool(variables) and all(id(var) in own for var in variables)
@@ -125,7 +125,7 @@ def _stage(
 ) -> tuple[tuple[t.Stmt, str, t.Buffer], PrimExpr]:
     """(loops with the block that computes an expression, its name, its buffer), and the load that stands for it."""
     used: Sequence[t.IterVar] = [
-        item for item in site.block.iter_vars if any(var is item.var for var in variables_of(expr))
+        item for item in site.block.iter_vars if item.var in variables_in(expr)
     ]
     name = names.fresh(f"index_{number}")
     buffer = t.Buffer(name, tuple(item.dom.extent for item in used), DataType(expr.dtype), scope)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...analysis.affine import Affine, Ranges
 from ...analysis.tree import BlockSite
+from ...arith.scope import are_equal, number_of
 from ...core import origin
 from ...core.node import substitute
 from ...tir import nodes as t
@@ -78,7 +78,7 @@ def _require_after(state: ScheduleState, site: BlockSite, consumers: list[BlockS
 def _require_whole(state: ScheduleState, site: BlockSite, old: t.Buffer, box: Box) -> None:
     """A parameter's elements that the block does not write are the caller's: the cache would not have them."""
     whole = all(
-        Affine.of(low, Ranges()).value == 0 and Affine.of(count, Ranges()).same_as(Affine.of(extent, Ranges()))
+        number_of(low) == 0 and are_equal(count, extent)
         for (low, count), extent in zip(box, old.shape, strict=True)
     )
     require_legal(

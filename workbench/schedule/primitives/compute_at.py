@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ...analysis.affine import Affine
 from ...analysis.regions import Bound, hull, union
-from ...analysis.tree import BlockSite, LoopSite, iter_ranges
+from ...analysis.tree import BlockSite, LoopSite
 from ...tir import nodes as t
 from ..arguments import Index
 from ..blocks import require_intermediate, require_regular, require_whole_domain
@@ -23,7 +22,6 @@ from ..placing import (
     outputs_of,
     part_of,
     position_of,
-    ranges_at,
     require_plain_loops,
     require_still_written,
     require_target,
@@ -141,20 +139,18 @@ def _require_finished(state: ScheduleState, site: BlockSite, target: LoopSite, a
 
 def _windows(site: BlockSite, target: LoopSite, consumers: list[BlockSite]) -> dict[int, Window]:
     """For each iterator that indexes an axis plainly: the values needed in one iteration of the target."""
-    ranges = ranges_at(target)
-    own = {id(item.var) for item in site.block.iter_vars}
-    needed: dict[int, list[Bound | None]] = {}
+    scope, needed = site.forms, dict[int, list[Bound | None]]()
     for written in site.block.writes:
         boxes = [
             box
             for consumer in consumers
             for region in consumer.reads
             if region.buffer is written.buffer
-            for box in [hull(region, consumer, _inside(consumer, target), consumer.ranges)]
+            for box in [hull(region, consumer, _inside(consumer, target))]
         ]
         for axis, where in enumerate(written.region):
-            form, shift = Affine.of(where.min, iter_ranges(site.block)).moving(own)
-            var = form.is_variable()
+            form, shift = scope.parted(scope.linear(where.min), site.iterators)
+            var = scope.only_variable(form)
             for box in boxes if var is not None else []:
                 bound = box[axis]
                 needed.setdefault(id(var), []).append(
@@ -165,12 +161,12 @@ def _windows(site: BlockSite, target: LoopSite, consumers: list[BlockSite]) -> d
         bounds = needed.get(id(iter_var.var), [])
         known = [bound for bound in bounds if bound is not None]
         if iter_var.kind is t.IterKind.SPATIAL and bounds and len(known) == len(bounds):
-            window = window_of(union(known, ranges), iter_var, ranges)
+            window = window_of(union(known, scope), iter_var, scope)
             if window is not None:
                 windows[id(iter_var.var)] = window
     return windows
 
 
-def _inside(consumer: BlockSite, target: LoopSite) -> frozenset[int]:
+def _inside(consumer: BlockSite, target: LoopSite) -> Sequence[t.For]:
     at = next(i for i, loop in enumerate(consumer.loops) if loop is target.loop)
-    return frozenset(id(loop.var) for loop in consumer.loops[at + 1 :])
+    return consumer.loops[at + 1 :]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ...analysis.affine import Affine
 from ...analysis.bindings import writes_box
-from ...analysis.conditions import below, conjuncts
-from ...analysis.regions import Bound, bound_forms
-from ...analysis.tree import BlockSite, Tree, iter_ranges
+from ...analysis.regions import Bound
+from ...analysis.tree import BlockSite, Tree
 from ...arith import build
 from ...arith import nodes as a
+from ...arith.build import conjuncts
+from ...arith.forms import Form
 from ...arith.nodes import PrimExpr, Var
 from ...core import origin
 from ...core.node import substitute
@@ -29,8 +29,8 @@ from ..surgery import Names, replaced, with_regions
 class _Inside:
     """Where an iterator is inside: from `low` on, up to and with `high`."""
 
-    low: Affine
-    high: Affine
+    low: Form
+    high: Form
 
 
 @primitive(category="reduction")
@@ -119,28 +119,26 @@ def _no_padding(site: BlockSite, found: str) -> Exception:
 
 def _inside(site: BlockSite, condition: PrimExpr) -> dict[int, _Inside]:
     """The range of each iterator in which the condition holds, by the iterator's identity."""
-    ranges = iter_ranges(site.block)
-    found = {
-        id(item.var): _Inside(*(Affine.of(end, ranges) for end in _ends(item.dom))) for item in site.block.iter_vars
-    }
+    scope = site.forms
+    found = {id(item.var): _Inside(*map(scope.linear, _ends(item.dom))) for item in site.block.iter_vars}
     for part in conjuncts(condition):
-        form = below(part, ranges)
-        own = [item.var for item in site.block.iter_vars if form is not None and id(item.var) in form.variables]
-        factor = None
-        if form is not None and len(own) == 1:
-            factor = next((f for atom, f in form.terms.items() if atom.expr is own[0]), None)
-        if form is None or factor not in (1, -1):
+        form = scope.at_least_zero(part)
+        own = site.iterators & scope.variables_of(form) if form is not None else frozenset[int]()
+        if form is None or len(own) != 1:
             raise _no_range(site)
-        rest = form.minus(Affine.variable(own[0]).times(factor))
-        if not rest.variables.isdisjoint({id(own[0])}):
+        (variable,) = own
+        factor = form.terms.get(variable, 0)
+        rest = form.plus(Form({variable: 1}, 0), -factor)
+        if factor not in (1, -1) or scope.moves(rest, own):
             raise _no_range(site)
-        known = found[id(own[0])]
+        place = id(scope.atoms.table[variable].expr)
+        known = found[place]
         if factor == 1:
-            found[id(own[0])] = _Inside(_tighter(site, known.low, rest.times(-1), True), known.high)
+            found[place] = _Inside(_tighter(site, known.low, rest.times(-1), True), known.high)
         else:
-            found[id(own[0])] = _Inside(known.low, _tighter(site, known.high, rest, False))
+            found[place] = _Inside(known.low, _tighter(site, known.high, rest, False))
     for item in site.block.iter_vars:
-        extent = found[id(item.var)].high.minus(found[id(item.var)].low).value
+        extent = found[id(item.var)].high.minus(found[id(item.var)].low).constant
         require(
             extent is None or extent >= 0,
             "E-SCHEDULE-PADDING-FORM",
@@ -157,13 +155,11 @@ def _ends(domain: t.Range) -> tuple[PrimExpr, PrimExpr]:
     return domain.min, build.subtract(build.add(domain.min, domain.extent), 1)
 
 
-def _tighter(site: BlockSite, one: Affine, other: Affine, lower: bool) -> Affine:
+def _tighter(site: BlockSite, one: Form, other: Form, lower: bool) -> Form:
     """The greater of two lower ends, or the smaller of two upper ones."""
-    ranges = iter_ranges(site.block)
-    difference = other.minus(one)
-    if difference.never_negative(ranges):
+    if site.forms.at_most(one, other):
         return other if lower else one
-    if difference.times(-1).never_negative(ranges):
+    if site.forms.at_most(other, one):
         return one if lower else other
     raise _no_range(site)
 
@@ -220,13 +216,13 @@ def _require_filled(site: BlockSite, target: t.For, at: int) -> None:
 
 def _bounds(site: BlockSite, inner: tuple[t.For, ...]) -> dict[int, Bound]:
     """What values each iterator takes while the inner loops run."""
-    relaxed = frozenset(id(loop.var) for loop in inner)
-    found: dict[int, Bound] = {}
-    for variable, form in bound_forms(site, site.ranges).items():
-        low, high = form.least(relaxed, site.ranges), form.greatest(relaxed, site.ranges)
+    scope, found = site.forms, dict[int, Bound]()
+    own = scope.numbers(loop.var for loop in inner)
+    for item, value in site.bindings:
+        low, high = scope.ends(scope.linear(value), own)
         if low is None or high is None:
             raise _unbounded(site)
-        found[variable] = Bound(low, high)
+        found[id(item.var)] = Bound(low, high)
     return found
 
 
@@ -243,19 +239,19 @@ def _unbounded(site: BlockSite) -> Exception:
 
 def _window(bound: Bound, item: t.IterVar, site: BlockSite) -> Window | None:
     """The values of an iterator that lie in a bound and in its domain; None for the whole domain."""
-    ranges = site.ranges
-    first, last = (Affine.of(end, ranges) for end in _ends(item.dom))
-    if first.minus(bound.low).never_negative(ranges) and bound.high.minus(last).never_negative(ranges):
+    scope = site.forms
+    first, last = map(scope.linear, _ends(item.dom))
+    if scope.at_most(bound.low, first) and scope.at_most(last, bound.high):
         return None
     low, high = bound
-    if low.value is not None and first.value is not None:
-        low = Affine.constant(max(low.value, first.value))
-    if high.value is not None and last.value is not None:
-        high = Affine.constant(min(high.value, last.value))
-    extent = Bound(low, high).extent(ranges)
+    if low.constant is not None and first.constant is not None:
+        low = Form({}, max(low.constant, first.constant))
+    if high.constant is not None and last.constant is not None:
+        high = Form({}, min(high.constant, last.constant))
+    extent = Bound(low, high).extent(scope)
     if extent is None:
         raise _unbounded(site)
-    return Window(low, max(extent, 0))
+    return Window(scope.index(low), max(extent, 0))
 
 
 def _filling(site: BlockSite, store: t.BufferStore, pad: PrimExpr, names: Names) -> t.Block:
@@ -268,16 +264,12 @@ def _filling(site: BlockSite, store: t.BufferStore, pad: PrimExpr, names: Names)
 
 
 def _copying(site: BlockSite, store: t.BufferStore, value: PrimExpr, inside: dict[int, _Inside]) -> t.Block:
-    iter_vars = tuple(
-        item.replace(
-            dom=t.Range(
-                inside[id(item.var)].low.expr(),
-                inside[id(item.var)].high.minus(inside[id(item.var)].low).plus(Affine.constant(1)).expr(),
-            )
-        )
-        for item in site.block.iter_vars
-    )
-    changed = site.block.replace(iter_vars=iter_vars, body=origin.derived(store.replace(value=value), store))
+    iter_vars: list[t.IterVar] = []
+    for item in site.block.iter_vars:
+        found = inside[id(item.var)]
+        begin, extent = map(site.forms.index, (found.low, found.high.minus(found.low).shifted(1)))
+        iter_vars.append(item.replace(dom=t.Range(begin, extent)))
+    changed = site.block.replace(iter_vars=tuple(iter_vars), body=origin.derived(store.replace(value=value), store))
     return origin.derived(with_regions(changed), site.block)
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...analysis import dependence
-from ...analysis.affine import variables_of
-from ...analysis.conditions import conjuncts
 from ...analysis.isl_text import NotAffine
 from ...analysis.reduction_loops import initialises_first, reduce_variables, runs_once, spatial_variables
 from ...analysis.regions import detect
 from ...analysis.tree import BlockSite, LoopSite, Tree
 from ...arith import build
+from ...arith.build import conjuncts
 from ...arith.nodes import PrimExpr, Var
+from ...arith.scope import variables_in
 from ...core import origin
 from ...core.node import substitute
 from ...tir import nodes as t
@@ -201,7 +201,7 @@ def _spatial_part(site: BlockSite, at: int) -> PrimExpr:
     dropped = {id(loop.var) for loop in site.loops[at:]} - spatial_variables(site)
     kept: list[PrimExpr] = []
     for condition in conjuncts(site.realize.predicate):
-        mentioned = {id(var) for var in variables_of(condition)}
+        mentioned = {id(var) for var in variables_in(condition)}
         if not mentioned & dropped:
             kept.append(condition)
             continue

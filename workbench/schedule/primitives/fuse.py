@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ...analysis.affine import variables_of
 from ...arith import build
 from ...arith.nodes import PrimExpr, Var
+from ...arith.scope import variables_in
 from ...tir import nodes as t
 from ..chains import consecutive
 from ..errors import require
@@ -41,7 +41,7 @@ def fuse(state: ScheduleState, *loops: LoopRV, preserve_unit_iters: bool = True)
     outer = {id(old.var) for old in chain}
     for old in chain[1:]:
         require(
-            all(id(var) not in outer for bound in (old.min, old.extent) for var in variables_of(bound)),
+            all(id(var) not in outer for bound in (old.min, old.extent) for var in variables_in(bound)),
             "E-SCHEDULE-FUSE-EXTENT",
             f"the bounds of {old.var.name} depend on a loop around it",
             found="a domain that is not rectangular",

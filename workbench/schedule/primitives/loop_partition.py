@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ...analysis.affine import Affine, Ranges
 from ...analysis.reduction_loops import reduce_variables
 from ...analysis.regions import accesses
-from ...analysis.tree import BlockSite, extent_of, iter_ranges
+from ...analysis.tree import BlockSite, extent_of
 from ...arith import build
 from ...arith.nodes import PrimExpr, Var
+from ...arith.scope import Scope, variables_in
 from ...core import origin
 from ...core.node import Node, post_order, rewrite, substitute
 from ...tir import nodes as t
@@ -155,6 +155,12 @@ class _Parts:
         self.blocks.extend(node.name for node in post_order(made) if isinstance(node, t.Block))
         return made
 
+    def _from(self, loop: t.For, offset: int | PrimExpr) -> tuple[PrimExpr, PrimExpr]:
+        """Where a loop begins, and its extent, if the one that is parted begins `offset` later."""
+        if loop is not self.old:
+            return loop.min, loop.extent
+        return build.add(loop.min, offset), build.subtract(loop.extent, offset)
+
     def _is_later(self, site: BlockSite, offset: int) -> bool:
         """Whether a block's initialisation belongs to an earlier part: the loop steps through its reduction.
 
@@ -162,16 +168,13 @@ class _Parts:
         """
         if site.block.init is None or id(self.old.var) not in reduce_variables(site):
             return False
+        scope = Scope()
+        own = {scope.enter(loop.var, *self._from(loop, offset)) for loop in site.loops}
         for item, value in site.bindings:
-            form = Affine.of(value, site.ranges)
-            if item.kind is not t.IterKind.REDUCE or id(self.old.var) not in form.variables:
+            if item.kind is not t.IterKind.REDUCE or self.old.var not in variables_in(value):
                 continue
-            ranges = site.ranges.copy()
-            low = Affine.of(build.add(self.old.min, offset), ranges)
-            ranges.enter(self.old.var, low, ranges.bounds[id(self.old.var)][1])
-            least = form.least(form.variables, ranges)
-            begin = Affine.of(item.dom.min, iter_ranges(site.block))
-            if least is not None and least.minus(begin).plus(Affine.constant(-1)).never_negative(Ranges()):
+            least = scope.ends(scope.linear(value), own)[0]
+            if least is not None and scope.at_most(scope.linear(item.dom.min).shifted(1), least):
                 return True
         raise refuse(
             "E-SCHEDULE-PARTITION-REDUCTION",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...analysis.affine import Affine, Ranges
 from ...analysis.tree import Tree
 from ...arith.nodes import PrimExpr, Var
+from ...arith.scope import are_equal, number_of
 from ...core.node import substitute
 from ...tir import nodes as t
 from ...tir.build import seq
@@ -126,11 +126,11 @@ def _check_chain(first: Sequence[t.For], other: Sequence[t.For]) -> None:
 
 
 def _same(one: PrimExpr, other: PrimExpr) -> bool:
-    return Affine.of(one, Ranges()).same_as(Affine.of(other, Ranges()))
+    return are_equal(one, other)
 
 
 def _range(loop: t.For) -> str:
-    extent = Affine.of(loop.extent, Ranges()).value
+    extent = number_of(loop.extent)
     return f"{loop.var.name} in {'a symbolic range' if extent is None else f'range({extent})'}"
 
 

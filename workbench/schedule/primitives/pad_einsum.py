@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...analysis.affine import Affine, Ranges
-from ...analysis.conditions import conjuncts
 from ...analysis.tree import BlockSite
 from ...arith import build
 from ...arith import nodes as a
+from ...arith.build import conjuncts
 from ...arith.nodes import PrimExpr, Var
+from ...arith.scope import number_of
 from ...core import origin
 from ...core.node import post_order, rewrite
 from ...tir import nodes as t
@@ -111,11 +111,11 @@ def _planned(site: BlockSite, padding: list[int]) -> _Plan:
     chained = all(outer.body is inner for outer, inner in zip(site.loops, (*site.loops[1:], site.realize), strict=True))
     old: dict[int, int] = {}
     for item, value in site.bindings:
-        extent = Affine.of(item.dom.extent, Ranges()).value
+        extent = number_of(item.dom.extent)
         loop = loops.pop(id(value), None)
-        whole = loop is not None and Affine.of(loop.extent, Ranges()).value == extent
+        whole = loop is not None and number_of(loop.extent) == extent
         begins = (
-            loop is not None and Affine.of(loop.min, Ranges()).value == Affine.of(item.dom.min, Ranges()).value == 0
+            loop is not None and number_of(loop.min) == number_of(item.dom.min) == 0
         )
         require(
             extent is not None and whole and begins and chained,
@@ -228,7 +228,7 @@ def _require_enough(
 ) -> None:
     """What the block reads of an input is complete before its loops."""
     for (low, count), index in zip(available_box(state, buffer, [site]), indices, strict=True):
-        begin, length = Affine.of(low, Ranges()).value, Affine.of(count, Ranges()).value
+        begin, length = number_of(low), number_of(count)
         require(
             begin == 0 and length is not None and length >= plan.old[id(index)],
             "E-SCHEDULE-PARTIAL",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...analysis.affine import variables_of
+from ...arith.scope import variables_in
 from ...tir import nodes as t
 from ...tir.index_map import IndexMap
 from ..arguments import BufferIndex
@@ -39,7 +39,7 @@ def reindex_cache_write(
     require_one_way(site, old)
     moved = by_map(site, only_access(site, old, "writes"), index_map)
     reduced = {id(item.var): item.var.name for item in site.block.iter_vars if item.kind is not t.IterKind.SPATIAL}
-    wrong = {reduced[id(var)] for output in moved.new_indices for var in variables_of(output) if id(var) in reduced}
+    wrong = {reduced[id(var)] for output in moved.new_indices for var in variables_in(output) if id(var) in reduced}
     require(
         not wrong,
         "E-SCHEDULE-MAP-REDUCES",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...analysis.affine import variables_of
+from ...arith.scope import variables_in
 from ...tir import nodes as t
 from ..chains import distinct, spanned
 from ..errors import require
@@ -44,7 +44,7 @@ def reorder(state: ScheduleState, *ordered_loops: LoopRV) -> Change[None]:
     variables = {id(loop.var) for loop in chain}
     for loop in chain:
         require(
-            all(id(var) not in variables for bound in (loop.min, loop.extent) for var in variables_of(bound)),
+            all(id(var) not in variables for bound in (loop.min, loop.extent) for var in variables_in(bound)),
             "E-SCHEDULE-REORDER-BOUNDS",
             f"the bounds of {loop.var.name} depend on a loop around it",
             found="a domain that is not rectangular",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...analysis.affine import Affine, Ranges
 from ...analysis.bindings import binding_facts, writes_box
 from ...analysis.reduction_loops import reduce_variables
 from ...analysis.regions import Bound, hull, meet
-from ...analysis.tree import BlockSite, LoopSite, iter_ranges
+from ...analysis.tree import BlockSite, LoopSite
+from ...arith.forms import Form
 from ...arith.nodes import Var
+from ...arith.scope import Scope
 from ...tir import nodes as t
 from ..arguments import Index
 from ..blocks import require_regular, require_whole_domain
@@ -24,7 +25,6 @@ from ..placing import (
     moved,
     part_of,
     position_of,
-    ranges_at,
     require_plain_loops,
     require_target,
 )
@@ -132,29 +132,27 @@ def _require_later_readers(state: ScheduleState, site: BlockSite, target: LoopSi
 
 def _windows(state: ScheduleState, site: BlockSite, target: LoopSite, producers: list[BlockSite]) -> dict[int, Window]:
     """The values of each iterator for which the elements read are made in one iteration of the target."""
-    ranges = ranges_at(target)
     found: dict[int, Bound] = {}
     together: list[set[int]] = []
     for producer in producers:
         at = next(i for i, item in enumerate(producer.loops) if item is target.loop)
         inner = producer.loops[at + 1 :]
-        inside = frozenset(id(loop.var) for loop in inner)
         for written in producer.block.writes:
             if all(region.buffer is not written.buffer for region in site.reads):
                 continue
             if not writes_box(producer, written, inner):
                 forbid(state, _beyond(site, written, target, f"what one iteration of {producer.name} makes has gaps"))
-            box = hull(written, producer, inside, producer.ranges)
+            box = hull(written, producer, inner)
             whole = _whole(producer, written)
             for region in site.reads:
                 if region.buffer is written.buffer:
-                    own = digit_windows(site, region, box, whole, ranges)
+                    own = digit_windows(site, region, box, whole)
                     for axis in range(len(region.region) if not own else 0):
-                        _constrain(state, site, region, axis, box[axis], whole[axis], ranges, own, target)
+                        _constrain(state, site, region, axis, box[axis], whole[axis], own, target)
                     _join(state, found, own, site, region, target)
                     together.append(set(own))
                     _require_product(state, found, together, site, region, target)
-    return {variable: _window(site, bound, ranges, target) for variable, bound in found.items()}
+    return {variable: _window(site, bound, target) for variable, bound in found.items()}
 
 
 def _constrain(
@@ -164,50 +162,43 @@ def _constrain(
     axis: int,
     made: Bound | None,
     whole: Bound | None,
-    ranges: Ranges,
     found: dict[int, Bound],
     target: LoopSite,
 ) -> None:
-    if made is not None and _is_whole(made, region.buffer.shape[axis], ranges):
+    scope = site.forms
+    if made is not None and _is_whole(made, region.buffer.shape[axis], scope):
         return
     where = region.region[axis]
-    form, shift = Affine.of(where.min, iter_ranges(site.block)).moving({id(item.var) for item in site.block.iter_vars})
-    var = form.is_variable()
-    single = Affine.of(where.extent, ranges).value == 1
+    form, shift = scope.parted(scope.linear(where.min), site.iterators)
+    var = scope.only_variable(form)
+    single = scope.linear(where.extent).constant == 1
     if made is None or var is None or not single or not _is_spatial(site, var):
         why = f"axis {axis} is read at a place that one iteration cannot be told from"
         return forbid(state, _beyond(site, region, target, why))
     own = {id(var): Bound(made.low.minus(shift), made.high.minus(shift))}
     _join(state, found, own, site, region, target)
     domain = next(item.dom for item in site.block.iter_vars if item.var is var)
-    begin = Affine.of(domain.min, ranges)
-    last = begin.plus(Affine.of(domain.extent, ranges)).plus(Affine.constant(-1))
-    if (
-        whole is None
-        or not begin.plus(shift).minus(whole.low).never_negative(ranges)
-        or not whole.high.minus(last.plus(shift)).never_negative(ranges)
-    ):
+    begin = scope.linear(domain.min).plus(shift)
+    last = begin.plus(scope.linear(domain.extent)).shifted(-1)
+    if whole is None or not scope.at_most(whole.low, begin) or not scope.at_most(last, whole.high):
         why = f"along axis {axis} it runs further than what is made in all iterations"
         forbid(state, _beyond(site, region, target, why))
 
 
 def _whole(producer: BlockSite, written: t.BufferRegion) -> list[Bound | None]:
     """What a block makes in all iterations together, along each axis; None where there may be gaps."""
-    domain = iter_ranges(producer.block, producer.ranges)
-    everything = frozenset(id(item.var) for item in producer.block.iter_vars)
+    scope, found = producer.forms, list[Bound | None]()
     dense = writes_box(producer, written, producer.loops)
-    found: list[Bound | None] = []
     for axis in written.region:
-        form = Affine.of(axis.min, domain)
-        low, high = form.least(everything, domain), form.greatest(everything, domain)
-        plain = form.minus(Affine.constant(form.offset)).is_variable() is not None
+        form = scope.linear(axis.min)
+        low, high = scope.ends(form, producer.iterators)
+        plain = scope.only_variable(form.shifted(-form.offset)) is not None
         found.append(Bound(low, high) if (plain or dense) and low is not None and high is not None else None)
     if binding_facts(producer).covers:
         return found
-    loops = frozenset(id(loop.var) for loop in producer.loops)
-    run = hull(written, producer, loops, producer.ranges)
+    run = hull(written, producer, producer.loops)
     return [
-        None if one is None or other is None else meet(one, other, domain)
+        None if one is None or other is None else meet(one, other, scope)
         for one, other in zip(found, run, strict=True)
     ]
 
@@ -240,23 +231,25 @@ def _require_product(
         for other, second in found.items():
             if one == other or any({one, other} <= group for group in together):
                 continue
-            shared = (bound.low.variables | bound.high.variables) & (second.low.variables | second.high.variables)
-            if shared:
+            if not _variables(site.forms, bound).isdisjoint(_variables(site.forms, second)):
                 why = "different reads make two iterators follow one loop"
                 return forbid(state, _beyond(site, region, target, why))
 
 
-def _is_whole(made: Bound, extent: t.PrimExpr, ranges: Ranges) -> bool:
-    last = Affine.of(extent, ranges).plus(Affine.constant(-1))
-    return made.low.times(-1).never_negative(ranges) and made.high.minus(last).never_negative(ranges)
+def _variables(scope: Scope, bound: Bound) -> frozenset[int]:
+    return scope.variables_of(bound.low) | scope.variables_of(bound.high)
+
+
+def _is_whole(made: Bound, extent: t.PrimExpr, scope: Scope) -> bool:
+    return scope.at_most(made.low, Form({}, 0)) and scope.at_most(scope.linear(extent).shifted(-1), made.high)
 
 
 def _is_spatial(site: BlockSite, var: Var) -> bool:
     return any(item.var is var and item.kind is t.IterKind.SPATIAL for item in site.block.iter_vars)
 
 
-def _window(site: BlockSite, bound: Bound, ranges: Ranges, target: LoopSite) -> Window:
-    extent = bound.extent(ranges)
+def _window(site: BlockSite, bound: Bound, target: LoopSite) -> Window:
+    extent = bound.extent(site.forms)
     if extent is None or extent <= 0:
         raise refuse(
             "E-SCHEDULE-REGION",
@@ -266,7 +259,7 @@ def _window(site: BlockSite, bound: Bound, ranges: Ranges, target: LoopSite) -> 
             fix="choose an outer loop",
             nodes=(site.block, target.loop),
         )
-    return Window(bound.low, extent)
+    return Window(site.forms.index(bound.low), extent)
 
 
 def _beyond(site: BlockSite, region: t.BufferRegion, target: LoopSite, why: str) -> IllegalError:

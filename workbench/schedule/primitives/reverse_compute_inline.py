@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from ...analysis.affine import Affine
 from ...analysis.bindings import binding_facts, writes_box
-from ...analysis.regions import hull
-from ...analysis.tree import BlockSite, iter_ranges
+from ...analysis.regions import hull_in_domain
+from ...analysis.tree import BlockSite
 from ...arith import build
 from ...arith.nodes import Call, PrimExpr, Var
-from ...arith.simplify import Simplifier
 from ...core import origin
 from ...core.equal import same
 from ...core.node import Node, post_order, rewrite, substitute
@@ -83,18 +81,15 @@ def _is_conditional(store: t.BufferStore, buffer: t.Buffer) -> bool:
 def _require_made(state: ScheduleState, site: BlockSite, load: t.BufferLoad, producer: BlockSite) -> None:
     """Refuse a consumer that has values for elements that are not made: the producer does not run there."""
     region = next(item for item in producer.block.writes if item.buffer is load.buffer)
-    made = hull(region, producer, frozenset(id(loop.var) for loop in producer.loops), producer.ranges)
+    made = hull_in_domain(region, producer, producer.loops)
     inside = writes_box(producer, region, producer.loops)
-    ranges = iter_ranges(site.block, producer.ranges)
-    everything = frozenset(id(item.var) for item in site.block.iter_vars)
+    scope = site.forms
     for index, bound in zip(load.indices, made, strict=True):
-        form = Affine.of(index, ranges)
-        low, high = form.least(everything, ranges), form.greatest(everything, ranges)
+        low, high = scope.ends(scope.linear(index), site.iterators)
         if bound is None or low is None or high is None:
             inside = False
         else:
-            gaps = low.minus(bound.low), bound.high.minus(high)
-            inside = inside and all(gap.never_negative(ranges) for gap in gaps)
+            inside = inside and scope.at_most(bound.low, low) and scope.at_most(high, bound.high)
     require_legal(
         state,
         inside,
@@ -124,20 +119,15 @@ def _reader_of(
             fix="move it with reverse_compute_at instead",
             nodes=(site.block,),
         )
-    simplifier = Simplifier()
-    for item in producer.block.iter_vars:
-        simplifier.bind_range(item.var, item.dom.min, item.dom.extent)
-    written = [
-        build.subtract(index, still.expr()) if still.terms else index
-        for index, still in zip(store.indices, added, strict=True)
-    ]  # fmt: skip
-    at = [simplifier.simplify(value) for value in back.map_indices(written)]
+    written = [build.subtract(index, still) for index, still in zip(store.indices, added, strict=True)]
+    scope = producer.forms
+    at = [scope.simplify(value) for value in back.map_indices(written)]
     conditions = [build.all_of(value >= 0, value < extent) for value, extent in zip(at, extents, strict=True)]
     found = zip(read.map_indices(at), written, strict=True)
     conditions += [build.equal(index, where) for index, where in found]
     values = {item.var: build.cast(item.var.dtype, value) for item, value in zip(site.block.iter_vars, at, strict=True)}
-    asked = [condition for condition in conditions if not simplifier.can_prove(condition)]
-    return values, simplifier.simplify(build.all_of(*asked))
+    asked = [condition for condition in conditions if not scope.can_prove(condition)]
+    return values, scope.simplify(build.all_of(*asked))
 
 
 def _only_load(state: ScheduleState, site: BlockSite, store: t.BufferStore) -> t.BufferLoad:

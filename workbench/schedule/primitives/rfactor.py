@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...analysis.affine import Affine, Ranges, variables_of
 from ...analysis.bindings import binding_facts, writes_once
-from ...analysis.conditions import conjuncts
 from ...analysis.reduction_loops import initialises_first, reduce_variables, runs_once, spatial_variables
 from ...analysis.tree import BlockSite
 from ...arith import build
+from ...arith.build import conjuncts
 from ...arith.nodes import PrimExpr, Var
+from ...arith.scope import Scope, variables_in
 from ...core import origin
 from ...core.node import substitute
 from ...tir import nodes as t
@@ -199,7 +199,7 @@ def _check_kinds(site: BlockSite, target: t.For, chain: tuple[t.For, ...]) -> No
     variables = {id(loop.var) for loop in chain}
     for loop in chain:
         require(
-            all(id(var) not in variables for bound in (loop.min, loop.extent) for var in variables_of(bound)),
+            all(id(var) not in variables for bound in (loop.min, loop.extent) for var in variables_in(bound)),
             "E-SCHEDULE-FACTOR-BOUNDS",
             f"the bounds of {loop.var.name} depend on a loop around it",
             found="a domain that is not rectangular",
@@ -209,7 +209,7 @@ def _check_kinds(site: BlockSite, target: t.For, chain: tuple[t.For, ...]) -> No
         )
     around = {id(loop.var) for loop in site.loops}
     require(
-        all(id(var) not in around for var in variables_of(target.extent)),
+        all(id(var) not in around for var in variables_in(target.extent)),
         "E-SCHEDULE-FACTOR-BOUNDS",
         f"the extent of {target.var.name} depends on a loop around it",
         found="partial results whose number changes",
@@ -229,7 +229,7 @@ def _taken_apart(
     while growing:
         growing = False
         for iter_var, value in site.bindings:
-            mentioned = {id(var) for var in variables_of(value)}
+            mentioned = {id(var) for var in variables_in(value)}
             if iter_var.kind is t.IterKind.REDUCE and id(iter_var) not in apart and mentioned & own:
                 apart[id(iter_var)] = iter_var
                 own |= mentioned
@@ -270,7 +270,7 @@ def _conditions(
     kept: list[PrimExpr] = []
     inside: list[PrimExpr] = []
     for condition in conjuncts(site.realize.predicate):
-        mentioned = {id(var) for var in variables_of(condition)}
+        mentioned = {id(var) for var in variables_in(condition)}
         mixed = (mentioned & reduced and mentioned & spatial) or (mentioned & mine and mentioned & (reduced - mine))
         require(
             not mixed,
@@ -309,7 +309,7 @@ def _check_once(state: ScheduleState, site: BlockSite, chain: tuple[t.For, ...])
         *(
             condition
             for condition in conjuncts(site.realize.predicate)
-            if any(id(var) in reduced for var in variables_of(condition))
+            if any(id(var) in reduced for var in variables_in(condition))
         )
     )
     realize = site.realize.replace(iter_values=tuple(value for _, value in pairs), predicate=predicate, block=alone)
@@ -382,7 +382,7 @@ def _partial(plan: _Plan, names: Names, name: str) -> _Partial:
 
 
 def _widened(buffer: t.Buffer, plan: _Plan, names: Names) -> t.Buffer:
-    extent = Affine.of(plan.loop.extent, Ranges()).expr()
+    extent = Scope().simplify(plan.loop.extent)
     shape = (*buffer.shape[: plan.axis], extent, *buffer.shape[plan.axis :])
     return origin.derived(
         buffer.replace(name=names.fresh(f"{buffer.name}_rf"), shape=shape, strides=(), elem_offset=None), buffer

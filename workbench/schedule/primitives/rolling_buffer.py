@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...analysis.affine import Affine
 from ...analysis.bindings import guards_only, writes_box
 from ...analysis.reduction_loops import reduce_variables
 from ...analysis.regions import Box, hull
 from ...analysis.tree import BlockSite, Tree
 from ...arith import build
+from ...arith.forms import Form
 from ...arith.nodes import PrimExpr, Var
-from ...core.node import substitute
 from ...tir import nodes as t
 from ...tir.index_map import IndexMap
 from ..arguments import BufferIndex
@@ -84,9 +83,7 @@ def _is_new(site: BlockSite, region: t.BufferRegion, found: _Rolling) -> PrimExp
     """Whether an iteration computes an element that the one before did not."""
     bound = found.box[found.axis]
     assert bound is not None
-    values = {item.var: value for item, value in site.bindings}
-    at = Affine.of(substitute(region.region[found.axis].min, values), site.ranges)
-    place = at.minus(bound.low).expr()
+    place = site.forms.index(site.over_loops(region.region[found.axis].min).minus(bound.low))
     first = build.equal(found.loop.var, found.loop.min)
     return build.any_of(first, build.greater_equal(place, found.window - found.step))
 
@@ -106,11 +103,12 @@ def _rolling(state: ScheduleState, site: BlockSite, region: t.BufferRegion) -> _
     refusal: Exception | None = None
     for loop in reversed(shared):
         inner = site.loops[site.loops.index(loop) + 1 :]
-        box = hull(region, site, frozenset(id(item.var) for item in inner), site.ranges)
+        box = hull(region, site, inner)
+        own = {site.forms.number_of(loop.var)}
         moving = [
             axis
             for axis, bound in enumerate(box)
-            if bound is None or id(loop.var) in bound.low.variables | bound.high.variables
+            if bound is None or any(site.forms.moves(end, own) for end in bound)
         ]
         found = _along(site, loop, inner, box, moving) if moving else None
         if isinstance(found, _Rolling):
@@ -128,10 +126,10 @@ def _along(
         raise _no_overlap(site, loop, "the window moves along several axes, or is no box")
     bound = box[moving[0]]
     assert bound is not None
-    window = bound.high.minus(bound.low).plus(Affine.constant(1)).value
-    step = next((factor for atom, factor in bound.low.terms.items() if atom.expr is loop.var), 0)
-    rest = bound.low.minus(Affine.variable(loop.var).times(step))
-    if window is None or id(loop.var) in rest.variables:
+    window, variable = bound.high.minus(bound.low).shifted(1).constant, site.forms.number_of(loop.var)
+    step = bound.low.terms.get(variable, 0)
+    rest = bound.low.plus(Form({variable: 1}, 0), -step)
+    if window is None or site.forms.moves(rest, {variable}):
         raise _no_overlap(site, loop, "the window has no constant length, or does not move evenly")
     if step >= window:
         return _no_overlap(site, loop, f"a window of {window} moves by {step}")
@@ -191,18 +189,16 @@ def _require_inside(
 ) -> None:
     """A consumer reads only what the window holds in the same iteration."""
     at = next(number for number, loop in enumerate(reader.loops) if loop is found.loop)
-    relaxed = frozenset(id(loop.var) for loop in reader.loops[at + 1 :])
+    scope = reader.forms
     inside = reader.order > site.order
     for region in reader.reads:
         if region.buffer is not buffer:
             continue
-        for made, read in zip(found.box, hull(region, reader, relaxed, reader.ranges), strict=True):
+        for made, read in zip(found.box, hull(region, reader, reader.loops[at + 1 :]), strict=True):
             if made is None or read is None:
                 inside = False
                 continue
-            ranges = reader.ranges
-            inside = inside and read.low.minus(made.low).never_negative(ranges)
-            inside = inside and made.high.minus(read.high).never_negative(ranges)
+            inside = inside and scope.at_most(made.low, read.low) and scope.at_most(read.high, made.high)
     require_legal(
         state,
         inside,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ...analysis.affine import Affine, Ranges
 from ...arith import build
 from ...arith.nodes import PrimExpr, Var
+from ...arith.scope import number_of
 from ...tir import nodes as t
 from ...tir.build import nest
 from ..arguments import Factor
@@ -89,7 +89,7 @@ def _extents(old: t.For, factors: list[int | None]) -> tuple[list[PrimExpr], boo
     product = 1
     for factor in factors:
         product *= factor or 1
-    extent = Affine.of(old.extent, Ranges()).value
+    extent = number_of(old.extent)
     if None in factors:
         rest = build.floordiv(build.add(old.extent, product - 1), product)
         exact = product == 1 or (extent is not None and extent % product == 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Final
 
-from ...analysis.tree import iter_ranges
+from ...analysis.tree import domains_of
 from ...core.equal import same
 from ...core.errors import nearest
 from ...core.node import pre_order
@@ -59,11 +59,11 @@ def tensorize(
     names = Names(state.tree.names())
     made, top, originals = _tile(state, block_or_loop, names, preserve_unit_iters)
     outer = made.realize.block
-    ranges = iter_ranges(outer)
+    scope = domains_of(outer)
     for division in made.divisions:
         if division.inner is not None:
-            ranges.enter_extent(division.inner.var, division.inner.dom.min, division.inner.dom.extent)
-    match = Match(intrinsic, outer, ranges, originals)
+            scope.enter(division.inner.var, division.inner.dom.min, division.inner.dom.extent)
+    match = Match(intrinsic, outer, scope, originals)
     match.statements(intrinsic.description, outer.body)
     described = _init_of(intrinsic.description)
     function, reset = _chosen(match, made, described)
@@ -84,7 +84,7 @@ def _tile(
     """The tile as an outer block around its loops, the statement whose place it takes, and what stands in it now."""
     if isinstance(target, LoopRV):
         site, inside = tile_of(state, target, "tensorize")
-        return blockized(site, inside, names, site.ranges, keep_units), inside[0], (site.block, *inside)
+        return blockized(site, inside, names, keep_units), inside[0], (site.block, *inside)
     site = state.block(target)
     nested = state.tree.inside(site)
     require(

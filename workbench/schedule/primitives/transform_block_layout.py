@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...analysis.affine import Affine, Ranges, variables_of
 from ...analysis.coverage import runs_everywhere
 from ...analysis.reduction_loops import runs_once
 from ...analysis.tree import BlockSite
 from ...arith import build
 from ...arith.nodes import PrimExpr, Var
+from ...arith.scope import Scope, number_of, variables_in
 from ...core import origin
 from ...core.node import rewrite, substitute
 from ...tir import nodes as t
@@ -57,7 +57,7 @@ def transform_block_layout(state: ScheduleState, block: BlockRV, index_map: Inde
         nodes=(site.block,),
     )
     require(
-        all(Affine.of(item.dom.min, Ranges()).value == 0 for item in own),
+        all(number_of(item.dom.min) == 0 for item in own),
         "E-SCHEDULE-PARTIAL",
         f"iterators of {site.name} do not begin at 0",
         found="a domain with another least value",
@@ -113,7 +113,7 @@ def _kinds(site: BlockSite, index_map: IndexMap) -> list[t.IterKind]:
     of = {id(var): item.kind for var, item in zip(index_map.initial_indices, site.block.iter_vars, strict=True)}
     kinds: list[t.IterKind] = []
     for number, output in enumerate(index_map.final_indices):
-        found = {of[id(var)] for var in variables_of(output)}
+        found = {of[id(var)] for var in variables_in(output)}
         require(
             len(found) <= 1,
             "E-SCHEDULE-MAP-MIXES",
@@ -166,15 +166,15 @@ def _transformed(
         t.IterVar(Var(names.fresh(f"v{number}")), t.Range(build.const(0), extent), kind)
         for number, (extent, kind) in enumerate(zip(shape, kinds, strict=True))
     )
-    ranges = Ranges()
+    scope = Scope()
     for item in iter_vars:
-        ranges.enter_extent(item.var, item.dom.min, item.dom.extent)
-    values = [simplified(value, ranges) for value in inverse.map_indices([item.var for item in iter_vars])]
+        scope.enter(item.var, item.dom.min, item.dom.extent)
+    values = [simplified(value, scope) for value in inverse.map_indices([item.var for item in iter_vars])]
     own = {item.var: value for item, value in zip(block.iter_vars, values, strict=True)}
     moved: t.Block = block.replace(
         iter_vars=iter_vars,
-        body=_tidied(substitute(block.body, own), ranges),
-        init=None if block.init is None else _tidied(substitute(block.init, own), ranges),
+        body=_tidied(substitute(block.body, own), scope),
+        init=None if block.init is None else _tidied(substitute(block.init, own), scope),
     )
     moved = origin.derived(with_regions(moved), block)
     loops = [(Var(names.fresh(f"ax{number}")), extent) for number, extent in enumerate(shape)]
@@ -182,12 +182,12 @@ def _transformed(
     return nest(loops, realize)
 
 
-def _tidied(stmt: t.Stmt, ranges: Ranges) -> t.Stmt:
+def _tidied(stmt: t.Stmt, scope: Scope) -> t.Stmt:
     """The indices of accesses simplified."""
     def post(node: object) -> t.BufferLoad | t.BufferStore | None:
         if not isinstance(node, (t.BufferLoad, t.BufferStore)):
             return None
-        indices = tuple(simplified(index, ranges) for index in node.indices)
+        indices = tuple(simplified(index, scope) for index in node.indices)
         if all(new is old for new, old in zip(indices, node.indices, strict=True)):
             return None
         return node.replace(indices=indices)

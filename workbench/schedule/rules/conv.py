@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...analysis.affine import variables_of
 from ...analysis.tree import BlockSite
+from ...arith.scope import variables_in
 from ...tir import nodes as t
 from ..errors import require
 from ..schedule import Schedule
@@ -92,4 +92,4 @@ def channels_last(schedule: Schedule, output: str, anchor: str, axis: int = 1) -
     """Whether the last iterator of the block that reads the sums is their channel (NHWC); `axis`: of their blocks."""
     block, sums = site_of(schedule, output).block, site_of(schedule, anchor).block.writes[0].buffer
     place = next(region for region in block.reads if region.buffer is sums).region[axis].min
-    return any(var is block.iter_vars[-1].var for var in variables_of(place))
+    return any(var is block.iter_vars[-1].var for var in variables_in(place))

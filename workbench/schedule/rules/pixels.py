@@ -13,7 +13,7 @@ order, where the pixels of one channel after the other are a picture apart.
 
 from __future__ import annotations
 
-from ...analysis.affine import variables_of
+from ...arith.scope import variables_in
 from ..errors import require
 from ..references import BlockRV
 from ..schedule import Schedule
@@ -62,8 +62,8 @@ def require_rows_of_pixels(schedule: Schedule, anchor: str, output: BlockRV) -> 
     places = [region.region for region in block.reads if region.buffer is sums]
     channel, *pixel = (id(item.var) for item in block.iter_vars[1:])
     along = all(
-        {id(var) for axis in place[1:3] for var in variables_of(axis.min)} <= {channel}
-        and {id(var) for var in variables_of(place[3].min)} <= {*pixel}
+        {id(var) for axis in place[1:3] for var in variables_in(axis.min)} <= {channel}
+        and {id(var) for var in variables_in(place[3].min)} <= {*pixel}
         for place in places
     )
     require(

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ...analysis.affine import Affine, Ranges, variables_of
-from ...analysis.tree import BlockSite
+from ...analysis.tree import BlockSite, domains_of
 from ...arith import nodes as n
 from ...arith.build import const
+from ...arith.forms import Form
+from ...arith.scope import Scope, are_equal, number_of, variables_in
 from ...core.node import pre_order, substitute
 from ...tir import nodes as t
 from ...tir.transforms.flatten_buffer import strides_of
@@ -51,7 +52,7 @@ class Machine:
 
 def extent(item: t.IterVar) -> int | None:
     """The constant extent of an iterator's domain."""
-    return Affine.of(item.dom.extent, Ranges()).value
+    return number_of(item.dom.extent)
 
 
 def iterations(site: BlockSite) -> int:
@@ -100,25 +101,25 @@ def contiguous_axes(site: BlockSite) -> int:
 def _in_step(items: tuple[t.IterVar, ...], count: int, region: t.BufferRegion) -> bool:
     trailing = items[-count:]
     wanted = {id(item.var) for item in trailing}
-    used = {id(var) for axis in region.region for var in variables_of(axis.min)}
+    used = {id(var) for axis in region.region for var in variables_in(axis.min)}
     if not used & wanted:
         return True
     axes = region.region[-count:]
     shape = region.buffer.shape[-count:]
     if len(axes) < count or any(not _is_one(axis) for axis in region.region):
         return False
-    if any(id(var) in wanted for axis in region.region[:-count] for var in variables_of(axis.min)):
+    if any(id(var) in wanted for axis in region.region[:-count] for var in variables_in(axis.min)):
         return False
     for number, (item, axis, size) in enumerate(zip(trailing, axes, shape, strict=True)):
         if axis.min is not item.var:
             return False
-        if number and not Affine.of(size, Ranges()).same_as(Affine.of(item.dom.extent, Ranges())):
+        if number and not are_equal(size, item.dom.extent):
             return False
     return True
 
 
 def _is_one(axis: t.Range) -> bool:
-    return Affine.of(axis.extent, Ranges()).value == 1
+    return number_of(axis.extent) == 1
 
 
 def whole_lanes(size: int, lanes: int) -> int | None:
@@ -149,18 +150,16 @@ def lanes_in_step(site: BlockSite, lanes: int) -> int | None:
 def _in_step_by(site: BlockSite, body: t.BufferStore, size: int, chosen: int) -> bool:
     """Whether vectors of `chosen` lanes are in step; conditions take masks where lanes differ, which few have."""
     items = site.block.iter_vars
-    ranges = Ranges()
-    for item in items:
-        ranges.enter_extent(item.var, item.dom.min, item.dom.extent)
+    scope = domains_of(site.block)
     whole, lane = n.Var("whole"), n.Var("lane")
-    ranges.enter_extent(whole, const(0), const(size // chosen))
-    ranges.enter_extent(lane, const(0), const(chosen))
-    cut = {id(items[-1].var): Affine.variable(whole).times(chosen).plus(Affine.variable(lane))}
+    scope.enter(whole, const(0), const(size // chosen))
+    scope.enter(lane, const(0), const(chosen))
+    cut = {items[-1].var: whole * chosen + lane}
     for node in pre_order(body):
         if isinstance(node, n.Call) and is_choice(node) and not _is_uniform(node.args[0], items[-1].var, chosen):
             return False
         if isinstance(node, (t.BufferLoad, t.BufferStore)):
-            step = _step(node, items[-1].var, cut, lane, ranges)
+            step = _step(node, cut, lane, scope)
             if step != 1 and (step != 0 or node is body):
                 return False
     return True
@@ -177,41 +176,29 @@ def _is_uniform(condition: n.PrimExpr, row: n.Var, chosen: int) -> bool:
 
 
 def _step(
-    access: t.BufferLoad | t.BufferStore, row: n.Var, cut: dict[int, Affine], lane: n.Var, ranges: Ranges
+    access: t.BufferLoad | t.BufferStore, cut: dict[n.Var, n.PrimExpr], lane: n.Var, scope: Scope
 ) -> int | None:
     """Elements from one lane of an access to the next; None if they are not equally far apart."""
-    place = Affine.constant(0)
+    place, variable = Form({}, 0), scope.number_of(lane)
     for index, stride in zip(access.indices, strides_of(access.buffer), strict=True):
         if not isinstance(stride, n.IntImm):
             return None
-        place = place.plus(Affine.of(index, ranges).times(stride.value))
-    if id(row) in place.opaque_variables():
-        return None
-    place = place.substituted(cut, ranges)
-    step = 0
-    for atom, factor in place.terms.items():
-        if atom.expr is lane:
-            step = factor
-        elif id(lane) in atom.variables:
-            return None
-    return step
+        place = place.plus(scope.linear(substitute(index, cut)), stride.value)
+    step = place.terms.get(variable, 0)
+    return None if scope.moves(place.plus(scope.variable(lane), -step), {variable}) else step
 
 
 def unit_stride(site: BlockSite, item: t.IterVar, most: int = 1) -> bool:
     """True if every access steps by at most `most` elements in its last axis with an iterator, or does not use it."""
     for region in (*site.block.reads, *site.block.writes):
         for number, axis in enumerate(region.region):
-            form = Affine.of(axis.min, Ranges())
-            if id(item.var) not in form.variables:
+            scope = Scope()
+            form, variable = scope.linear(axis.min), scope.number_of(item.var)
+            if not scope.moves(form, {variable}):
                 continue
-            factors = [factor for atom, factor in form.terms.items() if atom.expr is item.var]
-            last = number == len(region.region) - 1
-            if (
-                not last
-                or len(factors) != 1
-                or not 1 <= factors[0] <= most
-                or any(id(item.var) in atom.variables for atom in form.terms if not atom.is_var)
-            ):
+            step = form.terms.get(variable, 0)
+            last, others = number == len(region.region) - 1, form.plus(scope.variable(item.var), -step)
+            if not last or not 1 <= step <= most or scope.moves(others, {variable}):
                 return False
     return True
 

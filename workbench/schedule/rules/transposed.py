@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...analysis.affine import Affine, Ranges
 from ...analysis.tree import BlockSite
+from ...arith.forms import Form
 from ...core.node import pre_order
 from ...tir import nodes as t
 from ...tir.tensor_intrin.transposes import name_of
@@ -47,15 +47,19 @@ def read_along(site: BlockSite) -> int | None:
     if any(map(is_choice, pre_order(body.value))):
         return None  # what is at a border is asked for each element then
     last, written = site.block.reads[0].region[-1].min, site.block.writes[0].region[-1].min
-    form = Affine.of(last, Ranges())
+    form = site.forms.linear(last)
     found = [
         number for number, item in enumerate(items[:-1])
-        if any(atom.expr is item.var and factor == 1 for atom, factor in form.terms.items())
+        if form.terms.get(site.forms.number_of(item.var)) == 1
     ]  # fmt: skip
-    if len(found) != 1 or written is not items[-1].var or id(items[-1].var) in form.variables:
+    if len(found) != 1 or written is not items[-1].var or _moves(site, form, items[-1]):
         return None
     sizes = [extent(items[number]) for number in (found[0], -1)]
     return found[0] if all(size is not None and largest_divisor(size, SIDE) >= LEAST for size in sizes) else None
+
+
+def _moves(site: BlockSite, form: Form, item: t.IterVar) -> bool:
+    return site.forms.moves(form, {site.forms.number_of(item.var)})
 
 
 def read_on(site: BlockSite) -> int | None:
@@ -63,12 +67,12 @@ def read_on(site: BlockSite) -> int | None:
     items = site.block.iter_vars
     if len(site.block.reads) != 1 or len(site.loops) != len(items) or len(items) < 3:
         return None
-    run, form = extent(items[-1]), Affine.of(site.block.reads[0].region[-1].min, Ranges())
-    if run is None or id(items[-2].var) in form.variables:
+    run, form = extent(items[-1]), site.forms.linear(site.block.reads[0].region[-1].min)
+    if run is None or _moves(site, form, items[-2]):
         return None
     found = [
         number for number, item in enumerate(items[:-2])
-        if any(atom.expr is item.var and factor == run for atom, factor in form.terms.items())
+        if form.terms.get(site.forms.number_of(item.var)) == run
     ]  # fmt: skip
     return found[0] if len(found) == 1 else None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import te
-from ...analysis.affine import variables_of
+from ...arith.scope import variables_in
 from ...tir.nodes import IterKind
 from ..checks import holds, legal, same_numbers, value_is
 from ..exercise import Exercise
@@ -31,7 +31,7 @@ def starts_outside(work: Work) -> Any:
         id(var)
         for item, value in site.bindings
         if item.kind is IterKind.REDUCE
-        for var in variables_of(value)
+        for var in variables_in(value)
     }  # fmt: skip
     written = site.block.writes[0].buffer
     for other in work.tree.writers(written):

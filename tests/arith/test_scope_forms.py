@@ -1,25 +1,30 @@
-"""Affine forms: equal to the expressions they stand for, ranges that hold, remainders found again."""
+"""Forms of a scope: equal to the expressions they stand for, ends that hold, remainders found again."""
 
 from __future__ import annotations
 
 import itertools
 import random
 
-import numpy as np
-
-from workbench.analysis.affine import Affine, Ranges
-from workbench.analysis.conditions import below, conjuncts, holds
 from workbench.arith import build
 from workbench.arith import nodes as a
+from workbench.arith.build import conjuncts
+from workbench.arith.forms import FINITE
 from workbench.arith.nodes import PrimExpr, Var
+from workbench.arith.scope import Scope
 
 I_, J, K = Var("i"), Var("j"), Var("k")
 EXTENTS = {I_: 4, J: 8, K: 5}
-RANGES = Ranges.of({var: (0, extent - 1) for var, extent in EXTENTS.items()})
 _OPERATORS = {
     a.Add: lambda x, y: x + y, a.Sub: lambda x, y: x - y, a.Mul: lambda x, y: x * y, a.FloorDiv: lambda x, y: x // y,
     a.FloorMod: lambda x, y: x % y, a.Min: min, a.Max: max,
 }  # fmt: skip
+
+
+def scope_of(extents: dict[Var, int]) -> Scope:
+    scope = Scope()
+    for var, extent in extents.items():
+        scope.enter(var, build.const(0), build.const(extent))
+    return scope
 
 
 def value(expr: PrimExpr, at: dict[Var, int]) -> int:
@@ -49,68 +54,70 @@ def random_expr(rng: random.Random, depth: int) -> PrimExpr:
 
 
 def test_random_forms_have_the_values_of_their_expressions() -> None:
-    rng = random.Random(1)
+    rng, scope = random.Random(1), scope_of(EXTENTS)
     points = [dict(zip(EXTENTS, at, strict=True)) for at in itertools.product(*(range(e) for e in EXTENTS.values()))]
     for _ in range(400):
         expr = random_expr(rng, 4)
-        form = Affine.of(expr, RANGES)
-        again = form.expr()
+        form = scope.linear(expr)
+        again = scope.index(form)
         sample = rng.sample(points, 12)
         values = [value(expr, at) for at in sample]
         assert values == [value(again, at) for at in sample]
-        low, high = form.interval(RANGES)
-        assert (low is None or low <= min(values)) and (high is None or max(values) <= high)
+        low, high = scope.atoms.bound(form)
+        assert low <= min(values) and max(values) <= high < FINITE
 
 
 def test_random_extremes_bound_the_values() -> None:
-    rng = random.Random(2)
+    rng, scope = random.Random(2), scope_of(EXTENTS)
     for _ in range(200):
         expr = random_expr(rng, 3)
-        form = Affine.of(expr, RANGES)
-        low, high = form.least(frozenset((id(J),)), RANGES), form.greatest(frozenset((id(J),)), RANGES)
+        low, high = scope.ends(scope.linear(expr), scope.numbers([J]))
         if low is None or high is None:
             continue
         for i, k in itertools.product(range(4), range(5)):
             values = [value(expr, {I_: i, J: j, K: k}) for j in range(8)]
             fixed = {I_: i, J: 0, K: k}
-            assert value(low.expr(), fixed) <= min(values) and max(values) <= value(high.expr(), fixed)
+            assert value(scope.index(low), fixed) <= min(values) and max(values) <= value(scope.index(high), fixed)
 
 
 def test_what_a_split_took_apart_cancels() -> None:
-    assert Affine.of((I_ * 8 + J) // 8, RANGES).is_variable() is I_
-    assert Affine.of((I_ * 8 + J) % 8, RANGES).is_variable() is J
+    scope = scope_of(EXTENTS)
+
+    def variable(expr: PrimExpr) -> Var | None:
+        return scope.only_variable(scope.linear(expr))
+
     fused = I_ * 40 + J * 5 + K
-    assert Affine.of(fused % 5, RANGES).is_variable() is K
-    assert Affine.of(fused // 5 % 8, RANGES).is_variable() is J
-    assert Affine.of((fused // 5) * 5 + fused % 5, RANGES).same_as(Affine.of(fused, RANGES))
+    assert variable((I_ * 8 + J) // 8) is I_ and variable((I_ * 8 + J) % 8) is J
+    assert variable(fused % 5) is K and variable(fused // 5 % 8) is J
+    assert scope.linear((fused // 5) * 5 + fused % 5).same_as(scope.linear(fused))
 
 
 def test_remainders_of_quotients_print_as_such() -> None:
-    wide = Ranges.of({I_: (0, 119)})
-    units, offset = Affine.of(I_ // 5 % 6, wide).grouped()
-    assert offset == 0 and len(units) == 1 and units[0][1].modulus == 6
+    scope = scope_of({I_: 120})
+    units, offset = scope.atoms.split_offset(scope.linear(I_ // 5 % 6))
+    assert offset == 0 and len(units) == 1 and units[0].modulus == 6
 
 
 def test_symbolic_bounds_are_used() -> None:
-    n = Var("n")
-    ranges = Ranges.of({I_: (0, n - 1)})
-    assert holds(build.less(I_, n), ranges)
-    assert not holds(build.less(I_ + 1, n), ranges)
-    assert not holds(build.less(I_, 5), ranges)
+    scope, n = Scope(), Var("n")
+    scope.enter(I_, build.const(0), n)
+    assert scope.holds(build.less(I_, n))
+    assert not scope.holds(build.less(I_ + 1, n))
+    assert not scope.holds(build.less(I_, 5))
 
 
 def test_conjuncts_and_comparisons() -> None:
     condition = build.all_of(I_ < 3, J >= 2, build.const(True))
     assert len(conjuncts(condition)) == 2
-    form = below(I_ <= 3, RANGES)
-    assert form is not None and form.same_as(Affine.of(build.const(3) - I_, RANGES))
-    assert below(build.equal(I_, 3), RANGES) is None
+    scope = Scope()
+    form = scope.at_least_zero(I_ <= 3)
+    assert form is not None and form.same_as(scope.linear(build.const(3) - I_))
+    assert scope.at_least_zero(build.equal(I_, 3)) is None
 
 
 def test_long_sums_do_not_recurse() -> None:
     total: PrimExpr = I_
     for _ in range(20_000):
         total = total + J
-    form = Affine.of(total, RANGES)
-    assert form.interval(RANGES) == (0, 3 + 7 * 20_000)
-    assert np.isfinite(form.interval(RANGES)[1] or 0)
+    scope = scope_of(EXTENTS)
+    assert scope.atoms.bound(scope.linear(total)) == (0, 3 + 7 * 20_000)
