@@ -110,7 +110,10 @@ def test_a_guarded_split_covers_its_extent():
 def test_symbolic_extents_pass_through():
     found = detect([I, J], {I: (0, N), J: (0, 8)})
     assert isinstance(found, IterMap) and found.bijective and found.extents[0] is N
-    assert isinstance(detect([I * 8 + J], {I: (0, N), J: (0, 8)}), str)
+    rows = detect([I * 8 + J], {I: (0, N), J: (0, 8)})
+    assert isinstance(rows, IterMap) and rows.bijective
+    assert isinstance(detect([I * 7 + J], {I: (0, N), J: (0, 8)}), str)
+    assert isinstance(detect([I + J * 8], {I: (0, N), J: (0, 8)}), str)
     found = detect([I + N], {I: (0, 4)})
     assert isinstance(found, IterMap) and found.sums[0].base is N
 

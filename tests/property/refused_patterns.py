@@ -293,12 +293,88 @@ def a_sum_inside_a_block(rng: random.Random) -> Drawn:
     return text, rng.choice(steps)
 
 
+def moved_copies_in_a_shared_loop(rng: random.Random) -> Drawn:
+    """What is made and read in iterations of one loop is copied within them to other places, or written in others."""
+    n, m, step = *_numbers(rng, 2), rng.randint(1, 3)
+    wide = m * step
+
+    def block(name: str, store: str) -> list[str]:
+        axes = ["vi = T.axis.spatial({n}, i)", "vj = T.axis.spatial({wide}, j)"] if step == 1 else [
+            "vi = T.axis.spatial({n}, i)", "vj = T.axis.spatial({wide}, o * {m} + j)"]  # fmt: skip
+        lines = [f"for j in range({m}):", f'    with T.block("{name}"):', *(f"        {axis}" for axis in axes),
+                 f"        {store}"]  # fmt: skip
+        return [line.replace("{n}", str(n)).replace("{wide}", str(wide)).replace("{m}", str(m)) for line in lines]
+
+    used = rng.choice(("B[vi, vj] + 1", "B[vi, vj] - A[vi, vj]"))
+    outer = [f"for i in range({n}):"] if step == 1 else [f"for i, o in T.grid({n}, {step}):"]
+    inner = [*block("I", "B[vi, vj] = A[vi, vj] * 3"), *block("J", f"C[vi, vj] = {used}")]
+    lines = [*outer, *(f"    {line}" for line in inner)]
+    after = _map("D", [n, wide], "D[v0, v1] = B[v0, v1]") if rng.random() < 0.5 else []
+    matrix = f'T.Buffer(({n}, {wide}), "int32")'
+    params = f"A: {matrix}, C: {matrix}" + (f", D: {matrix}" if after else "")
+    text = _main(params, f'B = T.alloc_buffer(({n}, {wide}), "int32")', *lines, *after)
+    index_map = rng.choice((
+        "lambda i, j: (j, i)", "lambda i, j: (i, j)", f"lambda i, j: (i * {wide} + j,)",
+        "lambda i, j: (j // 2, i, j % 2)", f"lambda i, j: ({n - 1} - i, j)",
+    ))  # fmt: skip
+    steps: list[Callable[[Schedule], object]] = [
+        lambda sch: sch.reindex_cache_read("J", "B", "local", index_map),
+        lambda sch: sch.reindex_cache_write("I", "B", "local", index_map),
+        lambda sch: sch.reindex("J", "B"),
+        lambda sch: sch.reindex("I", "B"),
+        lambda sch: sch.compute_at(
+            sch.reindex_cache_read("J", "B", "local", "lambda i, j: (j, i)"), sch.get_loops("J")[-1]
+        ),
+        lambda sch: sch.split(
+            sch.get_loops(sch.reindex_cache_write("I", "B", "local", index_map))[-1], factors=[None, 2]
+        ),
+    ]
+    return text, rng.choice(steps)
+
+
+def blocks_put_into_one(rng: random.Random) -> Drawn:
+    """Blocks side by side under shared loops become one block, which is scheduled within."""
+    tiles, size, more = *_numbers(rng, 2, 2, 5), rng.choice((0, 0, 1))
+    total, whole = tiles * size, rng.random() < 0.3
+    window, tail = size + more, total + more
+    outer = [] if whole else [f"for o in range({tiles}):"]
+    at = "" if whole else f"o * {size} + "
+    made, read = (tail, total) if whole else (window, size)
+
+    def block(name: str, count: int, extent: int, store: str) -> list[str]:
+        return [f"for {name.lower()} in range({count}):", f'    with T.block("{name}"):',
+                f"        v = T.axis.spatial({extent}, {at}{name.lower()})", f"        {store}"]  # fmt: skip
+
+    lines = [*block("I", made, tail, "B[v] = A[v] * 3"),
+             *block("J", read, total, f"C[v] = B[v] + B[v + {more}]"),
+             *block("K", read, total, "D[v] = C[v] - A[v]")]  # fmt: skip
+    text = _main(
+        f'A: T.Buffer(({tail},), "int32"), D: T.Buffer(({total},), "int32")',
+        f'B = T.alloc_buffer(({tail},), "int32")', f'C = T.alloc_buffer(({total},), "int32")',
+        *outer, *(("" if whole else "    ") + line for line in lines),
+    )  # fmt: skip
+    chosen = rng.choice((["I", "J"], ["K", "J"], ["I", "J", "K"]))
+    form = rng.randrange(4)
+
+    def steps(sch: Schedule) -> None:
+        made = sch.blockize(chosen, preserve_unit_iters=rng.random() < 0.5)
+        if form == 1 and sch.get_loops(made):
+            sch.unroll(sch.get_loops(made)[0])
+        elif form == 2:
+            sch.cache_write("J", "C", "local")
+        elif form == 3:
+            sch.split(sch.get_loops("J")[-1], factors=[None, 2])
+
+    return text, steps
+
+
 PATTERNS: dict[str, Callable[[random.Random], Drawn]] = {
     pattern.__name__: pattern
     for pattern in (
         inline_at_digits, a_consumer_by_digits_moved, inline_of_a_part, inline_into_a_predicate,
         inline_of_what_nobody_reads, a_sum_that_declares_its_result, a_sum_bound_to_threads, a_loop_of_another_kind,
         blocks_inside_a_block, a_sum_inside_a_block,
-        copies_in_a_shared_loop, a_window_rolled_along_an_outer_loop,
+        moved_copies_in_a_shared_loop, blocks_put_into_one, copies_in_a_shared_loop,
+        a_window_rolled_along_an_outer_loop,
     )
 }  # fmt: skip

@@ -84,7 +84,8 @@ def test_symbolic_shapes() -> None:
     n = Var("n")
     found = IndexMap.from_func(lambda i, j: (i // 4, j, i % 4))
     assert [script(extent) for extent in found.map_shape([n, 3])] == ["(n + 3) // 4", "3", "4"]
-    assert found.is_injective([n, 3]) is None
+    assert found.is_injective([n, 3]) is True and found.is_bijective([n, 3]) is None
+    assert found.is_injective([n, n]) is True
     transpose = IndexMap.from_func(lambda i, j: (j, i))
     assert transpose.is_bijective([n, 3]) is True
 
@@ -144,3 +145,50 @@ def test_shared_parts_do_not_explode() -> None:
     with pytest.raises(WorkbenchError) as caught:
         IndexMap.from_func(doubling)
     assert "too large" in caught.value.message
+
+
+SYMBOLIC: tuple[tuple[Callable[..., Any], tuple[Any, ...]], ...] = (
+    (lambda i, j: (i // 4, j // 3, i % 4, j % 3), ("n", "m")),
+    (lambda i, j: (j, i // 4, i % 4), ("n", 3)),
+    (lambda i, j: (i * 3 + j,), ("n", 3)),
+    (lambda i: (i // 4, i % 4 // 2, i % 2), ("n",)),
+    (lambda i, j: ((i * 4 + j) // 2, (i * 4 + j) % 2), ("n", 4)),
+)
+
+
+@pytest.mark.parametrize(("function", "shape"), SYMBOLIC)
+def test_symbolic_shapes_at_all_small_sizes(function: Callable[..., Any], shape: tuple[Any, ...]) -> None:
+    """Told apart, led back, and padding told, for whatever the sizes are."""
+    sizes = {"n": Var("n"), "m": Var("m")}
+    found = IndexMap.from_func(function)
+    extents = [sizes.get(extent, extent) for extent in shape]
+    assert found.is_injective(extents) is True
+    inverse, missing = found.non_surjective_inverse(extents)
+    for values in itertools.product(range(7), repeat=len({extent for extent in shape if extent in sizes})):
+        known = dict(zip((sizes[name] for name in dict.fromkeys(e for e in shape if e in sizes)), values, strict=True))
+        box = [known.get(extent, extent) for extent in extents]
+        met = {tuple(map(int, point)): at for point, at in zip(table(found, box), np.ndindex(*box), strict=True)}
+        assert len(met) == math.prod(box)
+        outputs = [int(evaluate(extent, known)) for extent in found.map_shape(extents)]
+        assert all(value < size for point in met for value, size in zip(point, outputs, strict=True))
+        for point in itertools.product(*map(range, outputs)):
+            at = {**known, **dict(zip(inverse.initial_indices, point, strict=True))}
+            assert bool(evaluate(missing, at)) is (point not in met)
+            if point in met:
+                assert tuple(evaluate(output, at) for output in inverse.final_indices) == met[point]
+
+
+def test_sizes_in_outputs() -> None:
+    n = Var("n", "int32")
+    found = IndexMap.from_func(lambda x, y, z, w: x * 32 * n + y * n + z * n + w, sizes=(n,))
+    assert found.text == "lambda x, y, z, w: (x * 32 * n + y * n + z * n + w,)" and found.sizes == (n,)
+    assert IndexMap.parse(found.text, {"n": n}) == found
+    assert found.is_bijective([1, 32, 1, n]) is True
+    assert found.is_injective([2, 32, 2, n]) is None and found.is_injective([1, 32, 1, Var("m")]) is None
+    assert [script(extent) for extent in found.map_shape([1, 32, 1, Var("k")])] == ['T.Cast("int64", n) * 31 + k']
+    with pytest.raises(WorkbenchError, match="E-TIR-INDEX-MAP"):
+        IndexMap.from_func(lambda x: x * n)
+    with pytest.raises(WorkbenchError, match="E-TIR-INDEX-MAP"):
+        IndexMap.parse("lambda n: n * n", {"n": n}).map_shape([n])
+    with pytest.raises(WorkbenchError, match="has the name of a size"):
+        IndexMap.from_func(eval("lambda n: n * size", {"size": n}), sizes=(n,))

@@ -46,6 +46,8 @@ class Writer:
         if isinstance(root, Var):
             bound = self.values.get(id(root))
             return self.expr(bound, depth + 1) if bound is not None else self.name(root)
+        if isinstance(root, a.Cast) and root.value.dtype.lanes == 1 and root.dtype.holds(root.value.dtype):
+            return self.expr(root.value, depth + 1)
         rule = _TEXTS.get(type(root))
         if rule is None or not isinstance(root, a.BinaryExpr):
             raise NotAffine(f"an index contains {_kind(root)}")

@@ -19,7 +19,7 @@ from typing import Any
 
 from ..core.node import pre_order, substitute
 from . import nodes as n
-from .build import add, const, convert
+from .build import add, const, convert, multiply
 from .forms import Form, Unit
 from .nodes import PrimExpr, Var
 from .simplify import Simplifier
@@ -244,15 +244,21 @@ class _Detector:
             assert splits[0].mark.symbolic is not None
             return splits[0].mark.symbolic
         expected = 1
-        for split in reversed(splits):
+        for place, split in reversed(list(enumerate(splits))):
             if split.extent is None:
-                raise _Refused(f"{split.mark.name} has no constant extent")
+                if any(other.extent != 1 for other in splits[:place]) or split.mark.symbolic is None:
+                    raise _Refused(f"{split.mark.name} has no constant extent")
+                self._require_scale(split, expected)
+                return multiply(split.mark.symbolic, expected)
             if split.extent == 1:
                 continue
-            if split.scale != expected:
-                raise _Refused(f"{split.mark.name} is scaled by {split.scale} where {expected} would leave no gap")
+            self._require_scale(split, expected)
             expected *= split.extent
         return expected
+
+    def _require_scale(self, split: IterSplit, expected: int) -> None:
+        if split.scale != expected:
+            raise _Refused(f"{split.mark.name} is scaled by {split.scale} where {expected} would leave no gap")
 
     def _split(self, unit: Unit) -> IterSplit:
         """A unit as a digit of a mark."""

@@ -357,7 +357,10 @@ def _cast(s: Simplifier, node: n.Cast) -> Made:
             low, high = node.dtype.limits()
             return s.number((value.form.offset - low) % (high - low + 1) + low, node.dtype)
         bound = s.atoms.bound(value.form)
-        if _fits(bound.low, node.dtype) and _fits(bound.high, node.dtype):
+        fits = _fits(bound.low, node.dtype) and _fits(bound.high, node.dtype)
+        if not s.wraps and (fits or node.dtype.holds(value.dtype)):
+            return s.formed(value.form, node.dtype)
+        if fits:
             return opaque(s, node, bound)
     made = s.expr_of(value)
     folded = build.cast(node.dtype, made) if isinstance(made, (n.IntImm, n.FloatImm)) else None

@@ -84,8 +84,9 @@ class Scope(Simplifier):
         return frozenset(map(self.atoms.variable_number, variables))
 
     def index(self, form: Form) -> PrimExpr:
-        """The canonical int64 expression of a form."""
-        return self.written(form, _INDEX)
+        """The canonical int64 expression of a form, the largest factors first."""
+        terms = sorted(form.terms.items(), key=lambda term: -abs(term[1]))
+        return self.written(Form(dict(terms), form.offset), _INDEX)
 
     def limits(self, condition: PrimExpr) -> list[Form]:
         """Forms, none of them above 0, that say what a comparison of integers says; none for another condition."""

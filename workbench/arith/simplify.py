@@ -280,7 +280,7 @@ class Simplifier:
             return n.FloorMod(self.written(unit.form, dtype), n.IntImm(unit.modulus, dtype))
         atom = self.atoms.table[unit.atom]
         if atom.expr is not None:
-            return atom.expr
+            return build.cast(dtype, atom.expr)
         if atom.inner is not None:
             return n.FloorDiv(self.written(atom.inner, dtype), n.IntImm(atom.divisor, dtype))
         parts = [self._unit(Unit(1, factor), dtype) for factor in atom.factors]

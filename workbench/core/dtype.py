@@ -88,6 +88,13 @@ class DataType(str):
         """The NumPy dtype of one lane.  Raises `WorkbenchError` for handle and void."""
         return _numpy_dtype(self.element_of)
 
+    def holds(self, other: DataType) -> bool:
+        """Whether every value of `other` is one of this dtype; both are integers."""
+        if not (self.is_integer and other.is_integer):
+            return False
+        (low, high), (least, most) = self.element_of.limits(), other.element_of.limits()
+        return low <= least and most <= high
+
     def limits(self) -> tuple[int, int]:
         """Least and greatest value of an integer or bool type."""
         return self.ends

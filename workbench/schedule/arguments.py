@@ -12,21 +12,21 @@ import math
 import reprlib
 import types
 import typing
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from operator import index
 from typing import Annotated, Any, Final, Literal
 
-from ..arith.nodes import IntImm
+from ..arith.nodes import IntImm, Var
 from ..core.errors import WorkbenchError
-from ..core.node import is_unicode
+from ..core.node import FrozenMap, is_unicode
 from ..tir import nodes as t
 from ..tir.index_map import IndexMap
 from .errors import ScheduleError, refuse
 from .references import BlockRV, ExprRV, LoopRV, Reference
 
 Plain = Any
-"""JSON data: null, numbers, text, booleans, lists of them."""
+"""JSON data: null, numbers, text, booleans, lists of them, and dicts with text keys."""
 
 
 @dataclass(frozen=True)
@@ -168,18 +168,21 @@ def _buffer_choice(value: Any, what: str) -> tuple[str, int] | str:
     raise _wrong(what, value, '("read" or "write" or "own", number), or the name of a buffer of the block')
 
 
-def index_map_of(value: Any, what: str, rank: int | None = None) -> IndexMap:
-    """An index map, or what makes one.  `rank`: how many indices a function ``lambda *indices: ...`` takes.
+def index_map_of(
+    value: Any, what: str, rank: int | None = None, sizes: Mapping[str, Var] | None = None
+) -> IndexMap:
+    """An index map, or what makes one.  `rank`: how many indices a function ``lambda *indices: ...`` takes.  `sizes`:
+    the variables that its outputs may use, by name; None where a text may use any, as in a trace without its program.
 
     Raises `ScheduleError` for anything else.
     """
-    if isinstance(value, IndexMap):
+    if isinstance(value, IndexMap) and (not value.sizes or sizes is None):
         return value
     try:
-        if isinstance(value, str):
-            return IndexMap.parse(value)
+        if isinstance(value, (str, IndexMap)):
+            return IndexMap.parse(str(value), sizes)
         if callable(value):
-            return IndexMap.from_func(value, rank)
+            return IndexMap.from_func(value, rank, () if sizes is None else sizes.values())
     except WorkbenchError as error:
         raise refuse(
             "E-SCHEDULE-ARGUMENT",
@@ -216,7 +219,29 @@ def _plain(value: Any, what: str, resolve: Resolve, depth: int = 0) -> Any:
         return _unicode(value, what)
     if isinstance(value, (list, tuple)):
         return tuple(_plain(part, f"{what}[{i}]", resolve, depth + 1) for i, part in enumerate(value))
-    raise _wrong(what, value, "numbers, text, booleans, None or lists of them")
+    if isinstance(value, Mapping):
+        return _plain_dict(dict(value), what, depth)
+    raise _wrong(what, value, "numbers, text, booleans, None, lists or dicts of them")
+
+
+def _plain_dict(items: dict[Any, Any], what: str, depth: int) -> FrozenMap:
+    """A dict of data.  No drawn numbers stand in it: who looks for those looks into lists only."""
+    for key in items:
+        if not isinstance(key, str):
+            raise _wrong(f"a key of {what}", key, "text")
+        _unicode(key, f"a key of {what}")
+    made = FrozenMap({key: _plain(part, f"{what}[{key!r}]", _none, depth + 1) for key, part in items.items()})
+    if _has_drawn(tuple(made.values())):
+        raise _wrong(what, items, "numbers and text in a dict, no drawn numbers")
+    return made
+
+
+def _has_drawn(values: tuple[Any, ...]) -> bool:
+    return any(_has_drawn(part) if isinstance(part, tuple) else isinstance(part, ExprRV) for part in values)
+
+
+def _none(value: Any) -> Reference | None:
+    return None
 
 
 def _unicode(value: Any, what: str) -> Any:

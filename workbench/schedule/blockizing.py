@@ -71,7 +71,7 @@ def blockized(
     own = scope.numbers(loop.var for loop in inside)
     _check_predicate(site, own)
     _check_init(site, inside)
-    divisions = tuple(_divide(site, iter_var, value, own, names, keep_units) for iter_var, value in site.bindings)
+    divisions = tuple(divided(site, iter_var, value, own, names, keep_units) for iter_var, value in site.bindings)
     mapping: dict[Any, Any] = {item.iter_var.var: item.value for item in divisions}
     for item in divisions:
         for part in (item.outer, item.inner):
@@ -137,7 +137,7 @@ def _check_init(site: BlockSite, inside: Sequence[t.For]) -> None:
         )  # fmt: skip
 
 
-def _divide(
+def divided(
     site: BlockSite,
     iter_var: t.IterVar,
     value: PrimExpr,
@@ -145,6 +145,10 @@ def _divide(
     names: Names,
     keep_units: bool,
 ) -> Division:
+    """One iterator, bound to `value`, in a part outside of the loops `own` (atoms) and one inside.
+
+    Raises `ScheduleError` E-SCHEDULE-BLOCKIZE where it is no such tile.
+    """
     scope = site.forms
     wanders = scope.moves(scope.linear(iter_var.dom.min), own)
     begin = build.const(0) if wanders else iter_var.dom.min  # of a copy of one row: the row, a loop of the tile

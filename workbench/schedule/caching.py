@@ -118,18 +118,19 @@ def _needed(state: ScheduleState, old: t.Buffer, consumers: Sequence[BlockSite])
         for axis in zip(*boxes, strict=True)
     ]  # fmt: skip
     known = [bound for bound in bounds if bound is not None]
-    sizes = [bound.high.minus(bound.low).shifted(1).constant for bound in known]
+    sizes = [bound.high.minus(bound.low).shifted(1) for bound in known]
+    extents = map(scope.linear, old.shape)
+    counted = all(size.same_as(extent) or scope.is_natural(size) for size, extent in zip(sizes, extents, strict=False))
     require(
-        len(known) == len(bounds) and None not in sizes and _is_there(state, old, known, consumers),
+        len(known) == len(bounds) and counted and _is_there(state, old, known, consumers),
         "E-SCHEDULE-REGION",
-        f"what is read of {old.name} in there is not known to be a box of constant size that is made before",
+        f"what is read of {old.name} in there is not known to be a box of one size that is made before",
         found="an index that is looked up, regions that cannot be compared, or elements that may have no value yet",
-        expected="a box of constant extents, made by one block before",
+        expected="a box of the same extents in each iteration, made by one block before",
         fix="cache the buffer outside, for the block around",
         nodes=tuple(site.block for site in consumers),
     )
-    pairs = zip(known, sizes, strict=True)
-    return [(scope.index(bound.low), build.const(size)) for bound, size in pairs if size is not None]
+    return [(scope.index(bound.low), scope.index(size)) for bound, size in zip(known, sizes, strict=True)]
 
 
 def _is_there(state: ScheduleState, old: t.Buffer, box: Sequence[Bound], consumers: Sequence[BlockSite]) -> bool:

@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..analysis.tree import BlockSite
+from ..analysis.bindings import writes_box
+from ..analysis.regions import Bound, hull
+from ..analysis.tree import BlockSite, entered
 from ..arith import build
 from ..arith.nodes import PrimExpr, Var
-from ..arith.scope import variables_in
+from ..arith.scope import Scope, variables_in
 from ..core import origin
+from ..core.dtype import DataType
 from ..core.equal import same
 from ..core.node import post_order, rewrite, substitute
 from ..tir import nodes as t
@@ -123,9 +126,50 @@ def by_map(site: BlockSite, indices: tuple[PrimExpr, ...], index_map: IndexMap) 
     return Reindexed(used, indices, new, shape)
 
 
-def require_inside(state: ScheduleState, site: BlockSite, moved: Reindexed, box: Box, buffer: t.Buffer) -> None:
-    """Refuse unless the old indices lie in a box at all points of the iterators' domains, read there or not."""
-    scope = site.forms
+def whole(moved: Reindexed) -> Box:
+    """All values of the iterators that count."""
+    return [(item.dom.min, item.dom.extent) for item in moved.iter_vars]
+
+
+def run_through(state: ScheduleState, site: BlockSite, moved: Reindexed, all_of_it: bool) -> Box | None:
+    """The values that the iterators that count take in an iteration of a loop around that is scheduled by itself: a
+    box of constant extents, and of whole domains.  None where that is not known, and for the whole function.
+
+    `all_of_it`: it must be shown that the block runs for all of them.
+    """
+    if state.full is None:
+        return None
+    own = t.Buffer(site.name, tuple(item.dom.extent for item in moved.iter_vars), DataType("int64"))
+    region = point_region(own, tuple(item.var for item in moved.iter_vars))
+    if all_of_it and not writes_box(site, region, site.loops):
+        return None
+    found: Box = []
+    for item, bound in zip(moved.iter_vars, hull(region, site, site.loops), strict=True):
+        part = None if bound is None else _part(item.dom, bound, site.forms)
+        if part is None:
+            return None
+        found.append(part)
+    return found
+
+
+def _part(domain: t.Range, bound: Bound, scope: Scope) -> tuple[PrimExpr, PrimExpr] | None:
+    """Values of an iterator, as (least, how many); None unless they are surely in its domain, and counted."""
+    begin = scope.linear(domain.min)
+    last = begin.plus(scope.linear(domain.extent)).shifted(-1)
+    if bound.low.same_as(begin) and bound.high.same_as(last):
+        return domain.min, domain.extent
+    size = bound.high.minus(bound.low).shifted(1).constant
+    inside = scope.at_most(begin, bound.low) and scope.at_most(bound.high, last)
+    return None if size is None or not inside else (scope.index(bound.low), build.const(size))
+
+
+def require_inside(
+    state: ScheduleState, site: BlockSite, moved: Reindexed, points: Box, box: Box, buffer: t.Buffer
+) -> None:
+    """Refuse unless the old indices lie in a box at all `points` of the iterators, read there or not."""
+    scope = entered(Scope(), site.path)
+    for item, (low, count) in zip(moved.iter_vars, points, strict=True):
+        scope.enter(item.var, low, count)
     for index, (low, count) in zip(moved.old_indices, box, strict=True):
         above = scope.linear(index).minus(scope.linear(low))
         below = scope.linear(count).minus(above).shifted(-1)
@@ -141,14 +185,16 @@ def require_inside(state: ScheduleState, site: BlockSite, moved: Reindexed, box:
         )
 
 
-def copying(name: str, source: t.Buffer, target: t.Buffer, moved: Reindexed, names: Names, into_new: bool) -> t.Stmt:
-    """Loops over the iterators, and a block that copies old to new elements (`into_new`) or back."""
+def copying(
+    name: str, source: t.Buffer, target: t.Buffer, moved: Reindexed, points: Box, names: Names, into_new: bool
+) -> t.Stmt:
+    """Loops over `points` of the iterators, and a block that copies old to new elements (`into_new`) or back."""
     fresh = {item.var: Var(f"v{number}") for number, item in enumerate(moved.iter_vars)}
     iter_vars = tuple(t.IterVar(fresh[item.var], item.dom, t.IterKind.SPATIAL) for item in moved.iter_vars)
     old, new = (tuple(substitute(i, fresh) for i in part) for part in (moved.old_indices, moved.new_indices))
     at_source, at_target = (old, new) if into_new else (new, old)
-    loops = [(Var(names.fresh(f"ax{number}")), item.dom.extent) for number, item in enumerate(moved.iter_vars)]
-    values = tuple(build.add(item.dom.min, var) for (var, _), item in zip(loops, moved.iter_vars, strict=True))
+    loops = [(Var(names.fresh(f"ax{number}")), count) for number, (_, count) in enumerate(points)]
+    values = tuple(build.add(low, var) for (var, _), (low, _) in zip(loops, points, strict=True))
     block = t.Block(
         name, iter_vars, (point_region(source, at_source),), (point_region(target, at_target),), (), None,
         t.BufferStore(target, t.BufferLoad(source, at_source), at_target),

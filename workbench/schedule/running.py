@@ -14,6 +14,7 @@ from typing import Any
 
 from ..arith.nodes import Var
 from ..core import origin
+from ..tir import nodes as t
 from ..tir.index_map import IndexMap, takes_any_number
 from .aliasing import require_order_kept
 from .arguments import UNSAFE, ResultName, checked, index_map_of, recorded, with_numbers
@@ -112,13 +113,20 @@ def _checked(state: ScheduleState, entry: Primitive, given: dict[str, Any]) -> t
             wanted = list[annotation] if item.kind is item.VAR_POSITIONAL else annotation
             try:
                 what = f"{entry.name}({item.name})"
-                if annotation is IndexMap and takes_any_number(value):
-                    value = index_map_of(value, what, _rank(holder[0], arguments))
+                if annotation is IndexMap:
+                    rank = _rank(holder[0], arguments) if takes_any_number(value) else None
+                    value = index_map_of(value, what, rank, _sizes(holder[0].func))
                 arguments[item.name] = checked(value, wanted, what, resolve)
             except ScheduleError as error:
                 error.primitive = entry.name
                 raise
     return holder[0], arguments
+
+
+def _sizes(func: t.PrimFunc) -> dict[str, Var]:
+    """The variables that are sizes of parameters, by name: index maps may use them."""
+    shapes = [extent for item in func.params if isinstance(item, t.Buffer) for extent in item.shape]
+    return {extent.name: extent for extent in shapes if isinstance(extent, Var)}
 
 
 def _rank(state: ScheduleState, arguments: dict[str, Any]) -> int | None:

@@ -122,6 +122,8 @@ def _python(value: Any) -> str:
         return value.name
     if isinstance(value, tuple):
         return f"[{', '.join(_python(item) for item in value)}]"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{key!r}: {_python(item)}' for key, item in value.items())}}}"
     return repr(value)
 
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from keyword import iskeyword
 from typing import Any, NoReturn
 
-from ..core.errors import nearest
+from ..core.errors import WorkbenchError, nearest
+from ..core.node import FrozenMap
 from ..tir.outside import IMPORT_LLVM
 from .arguments import UNSAFE, ResultName, checked
 from .errors import ScheduleError, refuse
@@ -53,6 +54,8 @@ def _encoded(value: Any) -> Any:
         return {"result": value.name}
     if isinstance(value, tuple):
         return [_encoded(item) for item in value]
+    if isinstance(value, Mapping):
+        return {"map": [[key, _encoded(item)] for key, item in value.items()]}
     return value
 
 
@@ -184,7 +187,7 @@ def read(text: str, allow_code: bool = False) -> Trace:
 
 def has_code(value: Any) -> bool:
     """Whether the annotation that imports native code is named anywhere in a value."""
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return any(has_code(item) for pair in value.items() for item in pair)
     if isinstance(value, tuple):
         return any(has_code(item) for item in value)
@@ -211,14 +214,26 @@ def _shown(placed: Placed) -> str:
 
 
 def _stripped(placed: Placed) -> Any:
-    """The bare value; {"result": name} becomes a `ResultName`."""
+    """The bare value; {"result": name} becomes a `ResultName`, {"map": [[key, value], ...]} a dict."""
     value = placed.value
     if isinstance(value, list):
         return tuple(_stripped(item) for item in value)
     if isinstance(value, dict):
         bare = {key: _stripped(item) for key, item in value.items()}
-        return ResultName(bare["result"]) if set(bare) == {"result"} and isinstance(bare["result"], str) else bare
+        if set(bare) == {"result"} and isinstance(bare["result"], str):
+            return ResultName(bare["result"])
+        pairs = bare.get("map") if set(bare) == {"map"} else None
+        if isinstance(pairs, tuple) and all(_is_pair(pair) for pair in pairs):
+            bare = dict(pairs)
+        try:
+            return FrozenMap(bare)
+        except WorkbenchError:  # no Unicode text, which `checked` says with its place
+            return bare
     return value
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str)
 
 
 def _step(reader: _Reader, row: Placed, known: dict[str, Reference]) -> Step:

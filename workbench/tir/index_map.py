@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, cast
@@ -28,12 +28,14 @@ import numpy as np
 
 from ..arith import build
 from ..arith import nodes as n
-from ..arith.iter_map import IterMap, IterMark, IterSplit, detect
+from ..arith.iter_map import IterMap, detect
 from ..arith.nodes import PrimExpr, Var
+from ..arith.scope import Scope
 from ..arith.simplify import Simplifier
 from ..core.errors import WorkbenchError
-from ..core.node import pre_order, substitute
+from ..core.node import EMPTY, pre_order, substitute
 from . import array_values
+from .index_map_parts import Digits, are_places, constant, greatest
 from .script import script
 from .text.names import sanitized
 
@@ -69,10 +71,13 @@ class IndexMap:
     # --- making ---
 
     @staticmethod
-    def from_func(mapping_function: Callable[..., Any], ndim: int | None = None) -> IndexMap:
+    def from_func(
+        mapping_function: Callable[..., Any], ndim: int | None = None, sizes: Collection[Var] = ()
+    ) -> IndexMap:
         """The map that a Python function of indices describes; ``*args`` need `ndim` to say how many there are.
 
-        Outputs may be nested in tuples.  Raises `WorkbenchError` E-TIR-INDEX-MAP if it is none.
+        Outputs may be nested in tuples, and may use the variables `sizes`.  Raises `WorkbenchError` E-TIR-INDEX-MAP if
+        it is none.
         """
         names = _parameter_names(mapping_function, ndim)
         variables = tuple(Var(sanitized(name)) for name in names)
@@ -82,14 +87,24 @@ class IndexMap:
             raise
         except Exception as error:
             raise _wrong("the function fails on index variables", f"{type(error).__name__}: {error}"[:80]) from None
-        return index_map_of(variables, list(_flattened(answered)))
+        return index_map_of(variables, list(_flattened(answered)), sizes)
 
     @staticmethod
-    def parse(text: str) -> IndexMap:
-        """The map of a text like ``lambda i, j: (j, i)``.  Runs nothing; raises `ParseError` E-TIR-INDEX-MAP."""
+    def parse(text: str, sizes: Mapping[str, Var] | None = EMPTY) -> IndexMap:
+        """The map of a text like ``lambda i, j: (j, i)``.  Runs nothing; raises `ParseError` E-TIR-INDEX-MAP.
+
+        `sizes`: variables that the outputs may use by name; None where any name may be one.
+        """
         from .text.index_map_text import parsed
 
-        return parsed(text)
+        return parsed(text, sizes)
+
+    @cached_property
+    def sizes(self) -> tuple[Var, ...]:
+        """The variables in the outputs that are no inputs: sizes, which are not negative."""
+        inputs = {id(var) for var in self.initial_indices}
+        found = {id(node): node for output in self.final_indices for node in pre_order(output) if isinstance(node, Var)}
+        return tuple(var for key, var in found.items() if key not in inputs)
 
     @cached_property
     def text(self) -> str:
@@ -129,27 +144,38 @@ class IndexMap:
         Raises `WorkbenchError` if an output may be negative or has no bound.
         """
         self._check_rank(shape, "extents")
-        extents = [build.convert(extent) for extent in shape]
+        given = self._extents(shape)
+        extents = [build.cast(build.INDEX, extent) for extent in given.values()]
         simplifier = self._simplifier(extents)
-        return [self._extent(number, extents, simplifier) for number in range(len(self.final_indices))]
+        return [
+            given[output] if isinstance(output, Var) and output in given else self._extent(number, extents, simplifier)
+            for number, output in enumerate(self.final_indices)
+        ]
 
     def _extent(self, number: int, extents: Sequence[PrimExpr], simplifier: Simplifier) -> PrimExpr:
         output = self.final_indices[number]
         bound = simplifier.bound(output)
+        most = self._simplifier(extents, sizes=False).bound(output).high
         if bound.low < 0 and not simplifier.can_prove(build.greater_equal(output, 0)):
             raise _wrong(f"output {number} may be negative", self.text, f"{self.text}: outputs from 0 on")
-        if bound.high < 1 << 60:
-            return build.const(int(bound.high) + 1)
+        if most < 1 << 60 and not self.sizes:
+            return build.const(int(most) + 1)
         ends = {var: build.subtract(extent, 1) for var, extent in zip(self.initial_indices, extents, strict=True)}
-        greatest = _greatest(output, ends)
-        if greatest is None:
+        most_of_it = greatest(output, ends)
+        if most_of_it is None:
             raise _wrong(f"output {number} has no bound", self.text, "sums, quotients and remainders of the indices")
-        return simplifier.simplify(build.add(greatest, 1))
+        return simplifier.simplify(build.add(most_of_it, 1))
 
-    def _simplifier(self, extents: Sequence[PrimExpr]) -> Simplifier:
-        made = Simplifier()
+    def _simplifier(self, extents: Sequence[PrimExpr], sizes: bool = True) -> Simplifier:
+        """`sizes`: what a symbolic extent is at most, by its dtype, bounds its index."""
+        made = Scope()
+        for var in self.sizes:
+            made.bind(var, 0, None if var.dtype == build.INDEX else var.dtype.limits()[1])
         for var, extent in zip(self.initial_indices, extents, strict=True):
-            made.bind_range(var, build.const(0), extent)
+            if sizes or isinstance(extent, n.IntImm):
+                made.bind_range(var, build.const(0), extent)
+            else:
+                made.bind(var, 0, None)
         return made
 
     def _check_rank(self, values: Sequence[Any], what: str) -> None:
@@ -166,17 +192,18 @@ class IndexMap:
         found = self._detected(shape)
         if isinstance(found, IterMap) and found.bijective:
             return True
-        if self._padded(shape) is not None:
+        if self._padded(shape) is not None or are_places(self.final_indices, self._extents(shape)):
             return True
         table = self._table(shape)
         return None if table is None else len(np.unique(table, axis=0)) == len(table)
 
     def is_bijective(self, shape: Sequence[Any]) -> bool | None:
         """Whether every point of `map_shape(shape)` is met exactly once; None if neither is shown."""
-        sizes = [_constant(extent) for extent in (*shape, *self.map_shape(shape))]
+        sizes = [constant(extent) for extent in (*shape, *self.map_shape(shape))]
         if any(size is None for size in sizes):
             found = self._detected(shape)
-            return True if isinstance(found, IterMap) and found.bijective else None
+            exact = isinstance(found, IterMap) and found.bijective
+            return True if exact or are_places(self.final_indices, self._extents(shape)) else None
         before, after = sizes[: len(shape)], sizes[len(shape) :]
         if math.prod(before) != math.prod(after):  # type: ignore[arg-type]
             return False
@@ -223,20 +250,30 @@ class IndexMap:
         ranges = {var: (0, extent) for var, extent in zip(self.initial_indices, shape, strict=True)}
         return detect(self.final_indices, ranges)
 
-    def _padded(self, shape: Sequence[Any]) -> IterMap | None:
-        """The map's digits over a box whose extents are rounded up to what divisors and remainders ask for."""
-        rounded: list[Any] = []
+    def _extents(self, shape: Sequence[Any]) -> dict[Var, PrimExpr]:
+        return {var: build.convert(extent) for var, extent in zip(self.initial_indices, shape, strict=True)}
+
+    def _padded(self, shape: Sequence[Any]) -> tuple[IterMap, dict[Var, PrimExpr]] | None:
+        """The map's digits over a box whose extents are rounded up to what divisors and remainders ask for.
+
+        An index of symbolic extent is taken apart in two for that, as the second answer says: i is i_o * 16 + i_i.
+        """
+        ranges: dict[Var, tuple[Any, Any]] = {}
+        parts: dict[Var, PrimExpr] = {}
         for var, extent in zip(self.initial_indices, shape, strict=True):
             step = self._step(var)
-            size = _constant(extent)
-            if step == 1 or (size is None and step == 0):
-                rounded.append(extent)
-            elif size is None:
-                return None
+            size = constant(extent)
+            if step == 1:
+                ranges[var] = (0, extent)
+            elif size is not None:
+                ranges[var] = (0, -(-size // step) * step)
             else:
-                rounded.append(-(-size // step) * step)
-        found = self._detected(rounded)
-        return found if isinstance(found, IterMap) and found.bijective else None
+                outer, inner = Var(f"{var.name}.o"), Var(f"{var.name}.i")  # no index has such a name
+                parts[var] = build.add(build.multiply(outer, step), inner)
+                ranges[outer] = (0, build.floordiv(build.add(build.cast(build.INDEX, extent), step - 1), step))
+                ranges[inner] = (0, step)
+        found = detect([substitute(output, parts) for output in self.final_indices], ranges)
+        return (found, parts) if isinstance(found, IterMap) and found.bijective else None
 
     def _step(self, var: Var) -> int:
         """The least common multiple of the constants by which a map divides expressions of an index."""
@@ -254,14 +291,17 @@ class IndexMap:
         Understood are mixed-radix digits, and outputs of one index each, times a number: ``7 - i``, ``i * 2 + 1``.
         """
         found = self._detected(shape)
+        parts: dict[Var, PrimExpr] = {}
         if not (isinstance(found, IterMap) and found.bijective):
-            found = self._padded(shape)
-        if found is None:
-            return self._solved(shape)
+            padded = self._padded(shape)
+            if padded is None:
+                return self._solved(shape)
+            found, parts = padded
         outputs = tuple(Var(f"y{number}") for number in range(len(self.final_indices)))
-        values = _Digits(found, outputs).values([var.name for var in self.initial_indices])
-        if values is None:
-            return None
+        made_of = [parts.get(var, var) for var in self.initial_indices]
+        own = [node for expr in made_of for node in pre_order(expr) if isinstance(node, Var)]
+        known_digits = Digits(found, outputs).values([var.name for var in own])
+        values = [substitute(expr, dict(zip(own, known_digits, strict=True))) for expr in made_of]
         simplifier = Simplifier()
         known = self._simplifier([build.convert(extent) for extent in shape])
         if all(known.bound(output).low >= 0 for output in self.final_indices):
@@ -282,13 +322,15 @@ class IndexMap:
                 found.setdefault(atom, build.floordiv(rest, abs(factor)))
         numbers = [simplifier.atoms.variable_number(var) for var in self.initial_indices]
         pairs = zip(numbers, shape, strict=True)
-        values = [found.get(number, build.const(0) if _constant(size) == 1 else None) for number, size in pairs]
+        values = [found.get(number, build.const(0) if constant(size) == 1 else None) for number, size in pairs]
         known = tuple(value for value in values if value is not None)
         return IndexMap(outputs, known) if len(known) == len(values) else None
 
     def _table(self, shape: Sequence[Any]) -> np.ndarray | None:
         """The outputs at all points of a box, one row a point; None if it is too large or symbolic."""
-        sizes = [_constant(extent) for extent in shape]
+        if self.sizes:
+            return None
+        sizes = [constant(extent) for extent in shape]
         if any(size is None for size in sizes) or math.prod(sizes) > POINTS_LIMIT:  # type: ignore[arg-type]
             return None
         return table(self, sizes)  # type: ignore[arg-type]
@@ -313,87 +355,6 @@ def table(index_map: IndexMap, sizes: Sequence[int]) -> np.ndarray:
     known = {id(var): grid.reshape(-1) for var, grid in zip(index_map.initial_indices, grids, strict=True)}
     columns = [np.broadcast_to(array_values.values(output, known), (count,)) for output in index_map.final_indices]
     return np.stack(columns, axis=1) if columns else np.zeros((count, 0), "int64")
-
-
-class _Digits:
-    """The inputs of a map put together again from its outputs, digit by digit."""
-
-    def __init__(self, found: IterMap, outputs: Sequence[Var]) -> None:
-        self.splits: list[tuple[IterSplit, PrimExpr]] = []
-        for item, output in zip(found.sums, outputs, strict=True):
-            self._take(item.splits, build.subtract(output, item.base))
-        self.values_of: dict[int, PrimExpr | None] = {}
-
-    def _take(self, splits: Sequence[IterSplit], value: PrimExpr) -> None:
-        """Note what each digit of a sum is, given the sum."""
-        for position, split in enumerate(splits):
-            digit = build.floordiv(value, split.scale)
-            if split.extent is not None and _constant(split.extent) == 1:
-                digit = build.const(0)  # whatever stands beside it may be longer than its scale
-            elif position and split.extent is not None:
-                digit = build.floormod(digit, split.extent)
-            self.splits.append((split, digit))
-
-    def values(self, names: Sequence[str]) -> list[PrimExpr] | None:
-        """The inputs by name; None if one is not made up."""
-        self._open_fused()
-        by_name: dict[str, PrimExpr] = {}
-        for mark in {id(split.mark): split.mark for split, _ in self.splits}.values():
-            if not mark.parts:
-                by_name[mark.name] = self._value(mark)
-        # An index of one value needs no digit.
-        return [by_name.get(name, build.const(0)) for name in names]
-
-    def _open_fused(self) -> None:
-        """Digits of fused marks give the marks, whose values give the digits of what they are made of."""
-        opened: set[int] = set()
-        while True:
-            fused = [split.mark for split, _ in self.splits if split.mark.parts and id(split.mark) not in opened]
-            if not fused:
-                return
-            opened.add(id(fused[0]))
-            self._take(fused[0].parts, self._value(fused[0]))
-
-    def _value(self, mark: IterMark) -> PrimExpr:
-        value: PrimExpr = build.const(0)
-        own = [(split, digit) for split, digit in self.splits if split.mark is mark]
-        for split, digit in sorted(own, key=lambda pair: -pair[0].lower):
-            value = build.add(value, build.multiply(digit, split.lower))
-        return value
-
-
-def _greatest(expr: PrimExpr, ends: Mapping[Var, PrimExpr]) -> PrimExpr | None:
-    """An upper bound of a map's output at non-negative indices up to `ends`; None if its form is not monotone."""
-    done: dict[int, PrimExpr | None] = {}
-    stack: list[tuple[PrimExpr, bool]] = [(expr, False)]
-    while stack:
-        node, ready = stack.pop()
-        if id(node) in done:
-            continue
-        if isinstance(node, Var):
-            done[id(node)] = ends.get(node)
-        elif isinstance(node, n.IntImm):
-            done[id(node)] = node
-        elif not isinstance(node, n.BinaryExpr):
-            done[id(node)] = None
-        elif ready:
-            done[id(node)] = _greatest_of(node, done[id(node.a)], done[id(node.b)])
-        else:
-            stack += [(node, True), (node.a, False), (node.b, False)]
-    return done[id(expr)]
-
-
-def _greatest_of(node: n.BinaryExpr, a: PrimExpr | None, b: PrimExpr | None) -> PrimExpr | None:
-    constant = isinstance(node.b, n.IntImm) and node.b.value > 0
-    if isinstance(node, n.FloorMod) and constant:
-        return build.subtract(node.b, 1)
-    if a is None or b is None:
-        return None
-    if isinstance(node, n.Add):
-        return build.add(a, b)
-    if isinstance(node, n.Mul) and (constant or (isinstance(node.a, n.IntImm) and node.a.value >= 0)):
-        return build.multiply(a, b)
-    return build.floordiv(a, b) if isinstance(node, n.FloorDiv) and constant else None
 
 
 # --- making -------------------------------------------------------------------------------------------------------
@@ -438,8 +399,8 @@ def _flattened(value: Any) -> Iterable[Any]:
             yield current
 
 
-def index_map_of(variables: Sequence[Var], outputs: Sequence[Any]) -> IndexMap:
-    """A map of checked outputs."""
+def index_map_of(variables: Sequence[Var], outputs: Sequence[Any], sizes: Collection[Var] = ()) -> IndexMap:
+    """A map of checked outputs, which may use the variables `sizes` beside the indices."""
     expressions: list[PrimExpr] = []
     separators: list[int] = []
     for output in outputs:
@@ -448,21 +409,27 @@ def index_map_of(variables: Sequence[Var], outputs: Sequence[Any]) -> IndexMap:
                 raise _wrong("a separator stands between two outputs", "one at the end or beside another", "i, SEP, j")
             separators.append(len(expressions))
             continue
-        expressions.append(_checked_output(output, variables))
+        expressions.append(_checked_output(output, variables, sizes))
     if separators and separators[-1] == len(expressions):
         raise _wrong("a separator stands between two outputs", "one after the last", "lambda i, j: (i, SEP, j)")
     made = IndexMap(tuple(variables), tuple(expressions), tuple(separators))
+    taken = next((var.name for var in made.sizes if any(var.name == index.name for index in variables)), None)
+    if taken is not None:
+        raise _wrong("an index has the name of a size of the program", taken, "another name for the index")
     if len(made.text) > TEXT_LIMIT:
         raise _wrong("the map is too large to be written down", f"{len(made.text)} characters", f"{TEXT_LIMIT} at most")
     return made
 
 
-def _checked_output(output: Any, variables: Sequence[Var]) -> PrimExpr:
+def _checked_output(output: Any, variables: Sequence[Var], sizes: Collection[Var]) -> PrimExpr:
     try:
         expr = build.cast(build.INDEX, output)
     except WorkbenchError:
         raise _wrong("an output is no index", repr(output)[:60], "integer expressions of the indices") from None
     for node in pre_order(expr):
+        size = node.value if isinstance(node, n.Cast) and node.dtype == build.INDEX else node
+        if any(size is var for var in sizes):
+            continue
         known = any(node is var for var in variables)
         if not (known or isinstance(node, n.IntImm) or isinstance(node, _OUTPUTS)) or node.dtype != build.INDEX:  # type: ignore[attr-defined]
             raise _wrong(
@@ -477,11 +444,6 @@ def _checked_output(output: Any, variables: Sequence[Var]) -> PrimExpr:
 
 def _node_text(node: Any) -> str:
     return f"{type(node).__name__} {script(node)}"[:60]
-
-
-def _constant(extent: Any) -> int | None:
-    value = extent.value if isinstance(extent, n.IntImm) else extent
-    return value if isinstance(value, int) else None
 
 
 def _shown(extent: Any) -> str:

@@ -42,6 +42,21 @@ def test_a_tile_of_a_product(golden: Golden) -> None:
     check_steps(golden, product, steps)
 
 
+def test_blocks_side_by_side(golden: Golden) -> None:
+    def steps(sch: Schedule) -> None:
+        outer, _ = sch.split(sch.get_loops("four")[1], factors=[None, 2])
+        sch.compute_at("three", outer)
+        made = sch.blockize(["three", "four"])
+        assert made.target == "three_four_o"
+        sch.unroll(sch.get_loops("three")[-1])
+
+    check_steps(golden, p.chain, steps)
+
+
+def test_blocks_of_whole_loops(golden: Golden) -> None:
+    check_steps(golden, p.chain, lambda sch: sch.blockize([sch.get_block("two"), sch.get_block("one")]))
+
+
 def test_the_whole_reduction(golden: Golden) -> None:
     check_steps(golden, product, lambda sch: sch.blockize(sch.get_loops("C")[2]))
 
@@ -108,6 +123,30 @@ def test_refusal_summed_again(golden: Golden) -> None:
         sch.blockize(sch.get_loops("sum")[0])
 
     check_refusal(golden, lambda: sum_programs.summed_again(2, 3, 4)[0], attempt, "E-SCHEDULE-BLOCKIZE")
+
+
+def test_refusal_not_side_by_side(golden: Golden) -> None:
+    check_refusal(golden, p.chain, lambda sch: sch.blockize(["one", "three"]), "E-SCHEDULE-BLOCKIZE")
+
+
+def test_refusal_of_a_reduction_outside(golden: Golden) -> None:
+    def attempt(sch: Schedule) -> Any:
+        sch.compute_at(sch.cache_read("C", "A", "local"), sch.get_loops("C")[2])
+        return sch.blockize(["A_local_copy", "C"])
+
+    check_refusal(golden, product, attempt, "E-SCHEDULE-BLOCKIZE")
+
+
+def test_refusal_in_different_blocks(golden: Golden) -> None:
+    def attempt(sch: Schedule) -> Any:
+        sch.blockize(sch.get_loops("C")[2])
+        return sch.blockize(["C", "D"])
+
+    check_refusal(golden, product, attempt, "E-SCHEDULE-BLOCKIZE")
+
+
+def test_no_blocks_at_all(golden: Golden) -> None:
+    check_refusal(golden, product, lambda sch: sch.blockize([]), "E-SCHEDULE-BLOCKIZE")
 
 
 def test_refusal_two_blocks(golden: Golden) -> None:

@@ -13,6 +13,7 @@ from tests.schedule import programs as p
 from tests.schedule.harness import check_refusal, check_steps
 from tests.schedule.numpy_checks import check_matmul
 from workbench import te
+from workbench.arith.nodes import Var
 from workbench.schedule import Schedule
 from workbench.tir import nodes as t
 
@@ -103,3 +104,14 @@ def test_refusal(name: str, golden: Golden) -> None:
 
 def test_spatial_iterators_of_other_reductions_may_be_padded(golden: Golden) -> None:
     check_steps(golden, maxima, lambda sch: sch.pad_einsum("C", [4, 1]))
+
+
+def test_symbolic_extents(golden: Golden) -> None:
+    def program() -> t.PrimFunc:
+        n, k = Var("n"), Var("k")
+        a, b = te.placeholder((n, k), name="A"), te.placeholder((k, 20), name="B")
+        r = te.reduce_axis((0, k), name="k")
+        c = te.compute((n, 20), lambda i, j: te.sum(a[i, r] * b[r, j], axis=r), name="C")
+        return te.create_prim_func([a, b, c])
+
+    check_steps(golden, program, lambda sch: sch.pad_einsum("C", [16, 1, 8]), runs=False)

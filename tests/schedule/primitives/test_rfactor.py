@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.conftest import Golden
@@ -86,6 +87,18 @@ def reducing(combine: Any, identity: Any, n: int = 3, m: int = 6) -> t.PrimFunc:
     x, k = te.placeholder((n, m), name="X"), te.reduce_axis((0, m), name="k")
     reducer = te.comm_reducer(combine, identity, "own")
     return te.create_prim_func([x, te.compute((n,), lambda i: reducer(x[i, k], axis=k), name="M")])
+
+
+def test_parts_of_a_row_take_another_one_of_equal_values() -> None:
+    """Why rfactor of an argmax that takes the left one is refused: parts are combined in the order of the new loop."""
+    row = np.array([0, 3, 3, 0], "float32")
+
+    def left(one: int, other: int) -> int:
+        return one if row[one] >= row[other] else other
+
+    serial = left(left(left(0, 1), 2), 3)
+    parts = left(left(0, 2), left(1, 3))  # the inner loop of a split by 2 is the new one
+    assert (serial, parts) == (1, 2)
 
 
 def first_of_ties() -> t.PrimFunc:

@@ -20,6 +20,7 @@ from workbench.tir import nodes as t
 from workbench.tir.build import decl_buffer, load, nest, point_region
 from workbench.tir.index_map import IndexMap
 from workbench.tir.interpret import interpret
+from workbench.tir.script import parse
 
 
 def blocked(sch: Schedule) -> None:
@@ -83,6 +84,10 @@ def test_machine_code_agrees_with_numpy(pad: float | None) -> None:
     np.testing.assert_allclose(d, a.astype("float64") @ b + 1, rtol=1e-5)
 
 
+SWAPPED = "lambda i: (i // 2 * 2 + (i + 1) % 2,)"
+"""Neighbours change places, which the workbench does not see."""
+
+
 def symbolic() -> t.PrimFunc:
     n = Var("n")
     x = te.placeholder((n,), name="X")
@@ -90,9 +95,57 @@ def symbolic() -> t.PrimFunc:
     return te.create_prim_func([x, te.compute((n,), lambda i: y[i] * 2.0, name="Z")])
 
 
+def sized() -> t.PrimFunc:
+    """C = A * 2 over (1, 32, 1, n), and a vector of m elements; the sizes are int32, as many write them."""
+    return parse("""
+@T.prim_func
+def main(a: T.handle, c: T.handle, d: T.handle):
+    n = T.int32()
+    m = T.int32()
+    A = T.match_buffer(a, (1, 32, 1, n), "float32")
+    C = T.match_buffer(c, (1, 32, 1, n), "float32")
+    D = T.match_buffer(d, (m,), "float32")
+    for i0, i1, i2, i3 in T.grid(1, 32, 1, n):
+        with T.block("C"):
+            x, y, z, w = T.axis.remap("SSSS", [i0, i1, i2, i3])
+            C[x, y, z, w] = A[x, y, z, w] * T.float32(2)
+    for i in range(m):
+        with T.block("D"):
+            v = T.axis.spatial(m, i)
+            D[v] = T.float32(1)
+""")
+
+
+def test_a_map_of_a_size_of_the_program(golden: Golden) -> None:
+    """A function of indices sees the size as a variable of the program; the trace has its name."""
+
+    def steps(sch: Schedule) -> None:
+        n = sch.get(sch.get_block("C")).writes[0].buffer.shape[3]
+        sch.transform_layout("C", ("write", 0), lambda x, y, z, w: x * 32 * n + y * n + z * n + w)
+
+    sch = check_steps(golden, sized, steps, runs=False)
+    for size in (1, 3):
+        a, c, d = np.arange(32 * size, dtype="float32"), np.zeros(32 * size, "float32"), np.zeros(2, "float32")
+        interpret(sch.func, a.reshape(1, 32, 1, size), c, d, check_regions=True)
+        np.testing.assert_array_equal(c, a * 2)
+
+
+def test_blocks_of_symbolic_rows(golden: Golden) -> None:
+    """Rounded up, and what is beyond n filled: the function's result of more elements than were asked for."""
+    blocks = "lambda x, y, z, w: (y // 16, w // 16, y % 16, w % 16)"
+    sch = check_steps(golden, sized, lambda s: s.transform_layout("C", "C", blocks, pad_value=0.5), runs=False)
+    for size in (1, 16, 17):
+        a = np.arange(32 * size, dtype="float32").reshape(1, 32, 1, size)
+        c, d = np.full((2, -(-size // 16), 16, 16), 9, "float32"), np.zeros(2, "float32")
+        interpret(sch.func, a, c, d, check_regions=True)
+        rows = c.transpose(0, 2, 1, 3).reshape(32, -1)
+        np.testing.assert_array_equal(rows[:, :size], a[0, :, 0] * 2)
+        assert (rows[:, size:] == 0.5).all()
+
+
 def test_assumed_injective(golden: Golden) -> None:
     sch = Schedule(symbolic())
-    sch.transform_layout("Y", ("write", 0), lambda i: (i // 4, i % 4), assume_injective_transform=True)
+    sch.transform_layout("Y", ("write", 0), SWAPPED, assume_injective_transform=True)
     golden(f"{sch.code()}{sch.notes}\n{sch.script()}\n")
     data, result = np.arange(10, dtype="float32"), np.zeros(10, "float32")
     interpret(sch.func, data, result, check_regions=True)
@@ -142,7 +195,16 @@ REFUSALS: dict[str, tuple[Any, Any, str]] = {
     "rank": (p.matmul, lambda s: s.transform_layout("C", "C", lambda i: i), "E-SCHEDULE-MAP-RANK"),
     "negative": (p.matmul, lambda s: s.transform_layout("C", "C", lambda i, j: (i - 1, j)), "E-SCHEDULE-MAP-SHAPE"),
     "collides": (p.matmul, lambda s: s.transform_layout("C", "C", lambda i, j: i + j), "E-SCHEDULE-MAP-COLLIDES"),
-    "unproven": (symbolic, lambda s: s.transform_layout("Y", "Y", FOURS), "E-SCHEDULE-MAP-UNPROVEN"),
+    "unproven": (symbolic, lambda s: s.transform_layout("Y", "Y", SWAPPED), "E-SCHEDULE-MAP-UNPROVEN"),
+    "divided by a size": (  # m elements in rows of n: n may be 0, and then there is no i // n
+        sized, lambda s: s.transform_layout("D", "D", "lambda i: (i // n, i % n)"), "E-SCHEDULE-ARGUMENT",
+    ),
+    "a size that nobody tells": (
+        sized, lambda s: s.transform_layout("D", "D", FOURS), "E-SCHEDULE-LAYOUT-SIZE",
+    ),
+    "rows too short": (  # of m elements where there are n: where n > m, C[0, 0, 0, m] and C[0, 1, 0, 0] share a place
+        sized, lambda s: s.transform_layout("C", "C", "lambda x, y, z, w: (y * m + w,)"), "E-SCHEDULE-MAP-UNPROVEN",
+    ),
     "aligned": (p.matmul, aligned_first, "E-SCHEDULE-LAYOUT-STRIDES"),
     "vector": (vector_read, lambda s: s.transform_layout("make", "M", FOURS), "E-SCHEDULE-LAYOUT-VECTOR"),
     "pad of an input": (

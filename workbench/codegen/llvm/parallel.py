@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...arith import nodes as n
+from ...core.dtype import DataType
 from ...core.equal import free_variables
 from ...core.errors import WorkbenchError
 from ...tir import nodes as t
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 def parallel_loop(self: BodyEmitter, stmt: t.For) -> None:
     """Emit a parallel loop: pack what the body uses, and launch."""
     extent = self.index(stmt.extent)
+    if extent.dtype != INDEX:
+        wider = "zext" if extent.dtype.is_uint else "sext"
+        extent = self.assign(INDEX, f"{wider} {extent.typed} to {llvm_type(INDEX)}")
     begin = self.index(stmt.min)
     captured = _captured(self, stmt)
     number = self.writer.module.number()
@@ -91,10 +95,17 @@ def _outline(
             inner.values[id(variable)] = Value(f"%c{position}", value.dtype)
     writer.at_line(_line(self, stmt))
     dtype = begin.dtype
-    first = inner.assign(dtype, f"add nsw {llvm_type(dtype)} %offset, %first")
-    last = inner.assign(dtype, f"add nsw {llvm_type(dtype)} %offset, %last")
+    first, last = (
+        inner.assign(dtype, f"add nsw {llvm_type(dtype)} %offset, {_counter(inner, end, dtype)}")
+        for end in ("%first", "%last")
+    )
     inner.run_generator(counted_loop(inner, stmt, first, last, False, False))
     inner.finish()
+
+
+def _counter(self: BodyEmitter, end: str, dtype: DataType) -> str:
+    """An end of the iterations to run, counted from 0, in the loop's own dtype."""
+    return end if dtype == INDEX else self.assign(dtype, f"trunc i64 {end} to {llvm_type(dtype)}").text
 
 
 def _line(self: BodyEmitter, stmt: t.For) -> int:

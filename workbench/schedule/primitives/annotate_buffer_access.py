@@ -11,8 +11,8 @@ from ...arith.nodes import PrimExpr
 from ...arith.scope import Scope
 from ...tir import nodes as t
 from ...tir.index_map import IndexMap
-from ..arguments import Index
-from ..blocks import read_buffer, require_leaf, written_buffer
+from ..arguments import BufferIndex
+from ..blocks import distinct_buffers, read_buffer, require_leaf, written_buffer
 from ..errors import refuse, require
 from ..kinds import require_still_independent
 from ..layouts import require_rank
@@ -36,7 +36,7 @@ SUGGESTED = (
 def annotate_buffer_access(
     state: ScheduleState,
     block: BlockRV,
-    buffer_index: Index,
+    buffer_index: BufferIndex,
     buf_type: Literal["read", "write"],
     gen_new_ranges: IndexMap,
 ) -> Change[None]:
@@ -67,7 +67,9 @@ def annotate_buffer_access(
     first = sum(item.buffer is not buffer for item in old[:position])
     new = (*kept[:first], region, *kept[first:])
     key = f"explicit_{buf_type}_region"
-    numbers = tuple(sorted({*site.block.annotations.get(key, ()), buffer_index}))
+    pool = distinct_buffers(site.block.reads if buf_type == "read" else site.block.writes)
+    number = next(number for number, item in enumerate(pool) if item is buffer)
+    numbers = tuple(sorted({*site.block.annotations.get(key, ()), number}))
     annotations = site.block.annotations.set(key, numbers)
     changed = (
         site.block.replace(reads=new, annotations=annotations)

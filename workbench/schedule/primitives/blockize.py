@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...analysis.tree import BlockSite
 from ...tir import nodes as t
 from ..blockizing import blockized
+from ..enclosing import enclosed
 from ..errors import refuse, require
 from ..references import BlockRV, LoopRV
 from ..registry import primitive
@@ -13,7 +14,9 @@ from ..surgery import Names, replaced
 
 
 @primitive(category="tile")
-def blockize(state: ScheduleState, target: LoopRV | BlockRV, preserve_unit_iters: bool = True) -> Change[BlockRV]:
+def blockize(
+    state: ScheduleState, target: LoopRV | BlockRV | list[BlockRV], preserve_unit_iters: bool = True
+) -> Change[BlockRV]:
     """Make one block of a loop and all that is in it: the inside of a tile, over which the loops outside run.
 
     before:  for io, ii in grid(4, 16): with block("C"): vi = io * 16 + ii; C[vi] = A[vi]
@@ -22,8 +25,25 @@ def blockize(state: ScheduleState, target: LoopRV | BlockRV, preserve_unit_iters
 
     The init of a reduction goes to the outer block.  With `preserve_unit_iters` the outer block keeps iterators that
     run over one value.  A block as the target is taken by itself, without loops.  Answers the outer block.
-    Raises `ScheduleError`: several blocks inside, or iterators that are not outer * tile + inner.
+    Several blocks as the target, which stand side by side in loops around them, get one block around them all, whose
+    iterators are these loops.
+    Raises `ScheduleError`: several blocks inside, or iterators that are not outer * tile + inner.  Of several blocks:
+    others between them, one that reduces along a loop around them.
     """
+    if not isinstance(target, (LoopRV, BlockRV)):
+        sites = list({state.block(item).name: state.block(item) for item in target}.values())
+        require(
+            bool(sites),
+            "E-SCHEDULE-BLOCKIZE",
+            "there is nothing to make a block of",
+            found="an empty list",
+            expected="a loop, a block, or blocks side by side",
+            fix="name the blocks: sch.blockize([first, second])",
+        )
+        if len(sites) > 1:
+            func, name = enclosed(state, sorted(sites, key=lambda site: site.order), preserve_unit_iters)
+            return Change(func, (name,))
+        target = target[0]
     site, inside = tile_of(state, target, "make a block of")
     made = blockized(site, inside, Names(state.tree.names()), preserve_unit_iters)
     top = inside[0] if inside else site.realize

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
+
 from ...arith import build
-from ...arith.nodes import PrimExpr, Var
+from ...arith.nodes import IntImm, PrimExpr, Var
 from ...arith.scope import variables_in
+from ...core.dtype import DataType
 from ...tir import nodes as t
 from ..chains import consecutive
 from ..errors import require
@@ -50,19 +54,32 @@ def fuse(state: ScheduleState, *loops: LoopRV, preserve_unit_iters: bool = True)
             nodes=(old,),
         )
     name = Names(state.tree.names()).fresh("_".join(old.var.name for old in chain) + "_fused")
-    fused = Var(name, chain[0].var.dtype)
+    fused = Var(name, _dtype(chain))
+    extents = [build.cast(fused.dtype, old.extent) for old in chain]
     values: dict[Var, PrimExpr] = {}
     rest: PrimExpr = fused
-    for old in reversed(chain):
+    for old, size in zip(reversed(chain), reversed(extents), strict=True):
         last = old is chain[0]
-        size = build.const(1) if getattr(old.extent, "value", 1) == 0 else old.extent  # such a loop never runs
-        values[old.var] = build.add(old.min, rest if last else build.floormod(rest, size))
+        if getattr(size, "value", 1) == 0:  # such a loop never runs
+            size = build.const(1, fused.dtype)
+        value = build.cast(old.var.dtype, rest if last else build.floormod(rest, size))
+        values[old.var] = build.add(build.cast(old.var.dtype, old.min), value)
         rest = rest if last else build.floordiv(rest, size)
-    extent = chain[0].extent
-    for old in chain[1:]:
-        extent = build.multiply(extent, old.extent)
+    extent = extents[0]
+    for size in extents[1:]:
+        extent = build.multiply(extent, size)
     body = substituted(chain[-1].body, values)
     if not preserve_unit_iters:
         body = without_unit_variables(body, [fused], [extent])
-    made = t.For(fused, build.const(0), extent, t.ForKind.SERIAL, body)
+    made = t.For(fused, build.const(0, fused.dtype), extent, t.ForKind.SERIAL, body)
     return Change(loop_replaced(state.tree, chain[0], tidied_in(state.tree, chain[0], made)), (fused,))
+
+
+def _dtype(chain: Sequence[t.For]) -> DataType:
+    """That of the fused variable: as wide as a symbolic extent needs, and no wider than a constant one does."""
+    symbolic = [old.var.dtype for old in chain if not isinstance(old.extent, IntImm)]
+    if symbolic:
+        return max(symbolic, key=lambda dtype: dtype.bits)
+    count = prod(old.extent.value for old in chain if isinstance(old.extent, IntImm))
+    fitting = [old.var.dtype for old in chain if count <= old.var.dtype.limits()[1]]
+    return min(fitting, key=lambda dtype: dtype.bits, default=build.INDEX)

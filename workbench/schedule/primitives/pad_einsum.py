@@ -10,7 +10,7 @@ from ...arith import build
 from ...arith import nodes as a
 from ...arith.build import conjuncts
 from ...arith.nodes import PrimExpr, Var
-from ...arith.scope import number_of
+from ...arith.scope import Scope, are_equal, number_of, variables_in
 from ...core import origin
 from ...core.node import post_order, rewrite
 from ...tir import nodes as t
@@ -42,14 +42,18 @@ class _Plan:
     """Extents of the iterators before and after, by identity."""
 
     site: BlockSite
-    old: dict[int, int]
-    new: dict[int, int]
+    old: dict[int, PrimExpr]
+    new: dict[int, PrimExpr]
+    """The same object where nothing is padded."""
+
+    def grows(self, index: PrimExpr) -> bool:
+        return self.new[id(index)] is not self.old[id(index)]
 
     def pads(self, indices: Sequence[PrimExpr]) -> bool:
-        return any(self.new[id(index)] != self.old[id(index)] for index in indices)
+        return any(map(self.grows, indices))
 
     def shape(self, indices: Sequence[PrimExpr]) -> tuple[PrimExpr, ...]:
-        return tuple(build.const(self.new[id(index)]) for index in indices)
+        return tuple(self.new[id(index)] for index in indices)
 
 
 @primitive(category="reduction", suggest={"padding": [[4, 4, 4], [2, 4, 1], [1, 1, 8], [4, 4], [1, 2, 2, 4]]})
@@ -61,9 +65,9 @@ def pad_einsum(state: ScheduleState, block: BlockRV, padding: list[Factor]) -> C
              for i, j, k in grid(8, 8, 12): C_pad[i, j] += A_pad[i, k] * B_pad[k, j]     # padding=[4, 4, 4]
              C[...] = C_pad[...]                                                     # (5, 7)
 
-    `padding` has one number for each iterator of the block.
+    `padding` has one number for each iterator of the block.  A symbolic extent n becomes (n + 3) // 4 * 4.
     Raises `ScheduleError`: accesses that are not plain iterators, a sum to which padded zeros would add something
-    (every factor must vanish in the padding), loops that are not the block's own, symbolic extents.
+    (every factor must vanish in the padding), loops that are not the block's own.
     """
     site = state.block(block)
     require_regular(state, site, "pad")
@@ -90,7 +94,7 @@ def pad_einsum(state: ScheduleState, block: BlockRV, padding: list[Factor]) -> C
         require_alone_in_loops(state, site, written)
         require_covering(state, site)
         where = next(indices for buffer, indices in accesses if buffer is written)
-        box = [(build.const(0), build.const(plan.old[id(index)])) for index in where]
+        box = [(build.const(0), plan.old[id(index)]) for index in where]
         copied, _ = copy_block(names.fresh(f"{written.name}_crop"), new_buffers[id(written)], written, box)
         func = placed_after(func, site.name, origin.derived(copied, site.block))
     return Change(allocating(func, *new_buffers.values()))
@@ -109,24 +113,24 @@ def _planned(site: BlockSite, padding: list[int]) -> _Plan:
     )
     loops = {id(loop.var): loop for loop in site.loops}
     chained = all(outer.body is inner for outer, inner in zip(site.loops, (*site.loops[1:], site.realize), strict=True))
-    old: dict[int, int] = {}
+    moving = {loop.var for loop in site.loops}
+    old: dict[int, PrimExpr] = {}
     for item, value in site.bindings:
-        extent = number_of(item.dom.extent)
         loop = loops.pop(id(value), None)
-        whole = loop is not None and number_of(loop.extent) == extent
+        whole = loop is not None and are_equal(loop.extent, item.dom.extent)
         begins = (
             loop is not None and number_of(loop.min) == number_of(item.dom.min) == 0
         )
         require(
-            extent is not None and whole and begins and chained,
+            variables_in(item.dom.extent).isdisjoint(moving) and whole and begins and chained,
             "E-SCHEDULE-PAD-LOOPS",
-            f"iterator {item.var.name} of {site.name} is not a loop of its own, of constant extent",
-            found="a split, fused, shared or symbolic loop",
+            f"iterator {item.var.name} of {site.name} is not a loop of its own",
+            found="a split, fused or shared loop, or one that is as long as another one says",
             expected="one loop from 0 on for each iterator, around this block only",
             fix="pad before splitting or moving",
             nodes=(site.block,),
         )
-        old[id(item.var)] = extent or 0
+        old[id(item.var)] = item.dom.extent
     require(
         not loops and not conjuncts(site.realize.predicate),
         "E-SCHEDULE-PAD-LOOPS",
@@ -136,8 +140,18 @@ def _planned(site: BlockSite, padding: list[int]) -> _Plan:
         fix="pad before splitting or moving",
         nodes=(site.block,),
     )
-    new = {id(item.var): -(-old[id(item.var)] // factor) * factor for item, factor in zip(own, padding, strict=True)}
+    new = {id(item.var): _rounded(item.dom.extent, factor) for item, factor in zip(own, padding, strict=True)}
     return _Plan(site, old, new)
+
+
+def _rounded(extent: PrimExpr, factor: int) -> PrimExpr:
+    """The least multiple of a number that is not below an extent; the extent itself where that is one surely."""
+    form = Scope().linear(extent)
+    if not any(count % factor for count in (*form.terms.values(), form.offset)):
+        return extent
+    if form.constant is not None:
+        return build.const(-(-form.constant // factor) * factor)
+    return build.multiply(build.floordiv(build.add(extent, factor - 1), factor), factor)
 
 
 def _plain_accesses(site: BlockSite) -> list[tuple[t.Buffer, tuple[PrimExpr, ...]]]:
@@ -171,13 +185,13 @@ def _require_nothing_added(site: BlockSite, plan: _Plan, accesses: list[tuple[t.
     if not isinstance(body, t.BufferStore) or not all(isinstance(node, _ARITHMETIC) for node in values):
         raise _not_einsum(site, "operations other than sums, differences, products, minima and maxima")
     for item in site.block.iter_vars:
-        grows = item.kind is t.IterKind.SPATIAL and plan.new[id(item.var)] != plan.old[id(item.var)]
+        grows = item.kind is t.IterKind.SPATIAL and plan.grows(item.var)
         if grows and all(index is not item.var for index in body.indices):
             raise _not_einsum(site, f"padded iterations of {item.var.name} would write what its one iteration wrote")
     padded = {
         id(item.var): item.var.name
         for item in site.block.iter_vars
-        if item.kind is t.IterKind.REDUCE and plan.new[id(item.var)] != plan.old[id(item.var)]
+        if item.kind is t.IterKind.REDUCE and plan.grows(item.var)
     }
     if not padded:
         return
@@ -228,12 +242,13 @@ def _require_enough(
 ) -> None:
     """What the block reads of an input is complete before its loops."""
     for (low, count), index in zip(available_box(state, buffer, [site]), indices, strict=True):
-        begin, length = number_of(low), number_of(count)
+        scope = site.forms
+        left = scope.linear(count).minus(scope.linear(plan.old[id(index)]))
         require(
-            begin == 0 and length is not None and length >= plan.old[id(index)],
+            number_of(low) == 0 and scope.is_natural(left),
             "E-SCHEDULE-PARTIAL",
             f"cannot show that all that {site.name} reads of {buffer.name} has been written",
-            found="a part of the buffer, or a symbolic extent",
+            found="a part of the buffer, or extents that cannot be compared",
             expected="an input that is complete",
             fix="choose another block",
             nodes=(site.block,),
@@ -252,7 +267,7 @@ def _padded(source: t.Buffer, target: t.Buffer, plan: _Plan, indices: Sequence[P
         *(
             build.less(var, plan.old[id(index)])
             for var, index in zip(where, indices, strict=True)
-            if plan.new[id(index)] != plan.old[id(index)]
+            if plan.grows(index)
         )
     )
     value = build.if_then_else(inside, t.BufferLoad(source, where), build.const(0, source.dtype))
@@ -279,7 +294,7 @@ def _enlarged(func: t.PrimFunc, site: BlockSite, plan: _Plan, buffers: dict[int,
 
     block = site.block
     iter_vars = tuple(
-        item.replace(dom=item.dom.replace(extent=build.const(plan.new[id(item.var)]))) for item in block.iter_vars
+        item.replace(dom=item.dom.replace(extent=plan.new[id(item.var)])) for item in block.iter_vars
     )
     changed: t.Block = block.replace(
         iter_vars=iter_vars,
@@ -290,7 +305,7 @@ def _enlarged(func: t.PrimFunc, site: BlockSite, plan: _Plan, buffers: dict[int,
     extents = {id(value): plan.new[id(item.var)] for item, value in site.bindings}
     made: t.Stmt = site.realize.replace(block=changed, predicate=build.const(True))
     for loop in reversed(site.loops):
-        made = loop.replace(extent=build.const(extents[id(loop.var)]), body=made)
+        made = loop.replace(extent=extents[id(loop.var)], body=made)
     outermost = site.loops[0] if site.loops else site.realize
     changes: dict[int, Replacement] = {id(outermost): made}
     return replaced(func, changes)

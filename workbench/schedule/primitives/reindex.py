@@ -21,14 +21,16 @@ from ..reindexing import (
     only_access,
     require_inside,
     require_one_way,
+    run_through,
     unused,
+    whole,
     with_access,
 )
 from ..state import Change, ScheduleState
 from ..surgery import replaced
 
 
-@primitive(category="cache", suggest={"buffer": [("read", 0), ("read", 1), ("write", 0)]})
+@primitive(category="cache", in_loops=True, suggest={"buffer": [("read", 0), ("read", 1), ("write", 0)]})
 def reindex(state: ScheduleState, block: BlockRV, buffer: BufferChoice) -> Change[BlockRV]:
     """Let a block read (or write) a copy of a buffer whose axes are the block's iterators.
 
@@ -57,11 +59,12 @@ def moved_read(
 ) -> Change[BlockRV]:
     """A copy before the loops of `site`, which reads it at the new indices."""
     working = doubting(state)
-    require_inside(state, site, moved, available_box(working, old, [site]), old)
+    points = run_through(state, site, moved, False) or whole(moved)
+    require_inside(state, site, moved, points, available_box(working, old, [site]), old)
     names = unused(state)
     new = fresh_buffer(old, names.fresh(f"{old.name}_{suffix}"), scope, moved.shape)
     name = names.fresh(f"{new.name}_copy")
-    placed = origin.derived(copying(name, old, new, moved, names, True), site.block)
+    placed = origin.derived(copying(name, old, new, moved, points, names, True), site.block)
     func = replaced(state.func, {id(site.block): with_access(site.block, old, new, moved)})
     func = allocating(placed_before(func, site.name, placed), new)
     held = Moved(old, moved.iter_vars, moved.old_indices, moved.new_indices)
@@ -76,11 +79,14 @@ def moved_write(
     working = doubting(state)
     require_regular(working, site, "reindex what is written by")
     require_alone_in_loops(working, site, old)
-    require_covering(working, site)
+    points = run_through(state, site, moved, True)
+    if points is None:
+        require_covering(working, site)
+        points = whole(moved)
     names = unused(state)
     new = fresh_buffer(old, names.fresh(f"{old.name}_{suffix}"), scope, moved.shape)
     name = names.fresh(f"{new.name}_copy")
-    placed = origin.derived(copying(name, new, old, moved, names, False), site.block)
+    placed = origin.derived(copying(name, new, old, moved, points, names, False), site.block)
     func = replaced(state.func, {id(site.block): with_access(site.block, old, new, moved)})
     func = allocating(placed_after(func, site.name, placed), new)
     settle(state, working, func, copies=(name,))

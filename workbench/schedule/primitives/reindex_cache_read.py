@@ -27,6 +27,7 @@ MAPS = (
 
 @primitive(
     category="cache",
+    in_loops=True,
     suggest={"read_buffer_index": [0, 1], "storage_scope": ["local", "global"], "index_map": MAPS},
 )
 def reindex_cache_read(

@@ -18,7 +18,9 @@ from .reindex_cache_read import MAPS
 
 
 @primitive(
-    category="cache", suggest={"write_buffer_index": [0], "storage_scope": ["local", "global"], "index_map": MAPS}
+    category="cache",
+    in_loops=True,
+    suggest={"write_buffer_index": [0], "storage_scope": ["local", "global"], "index_map": MAPS},
 )
 def reindex_cache_write(
     state: ScheduleState, block: BlockRV, write_buffer_index: BufferIndex, storage_scope: str, index_map: IndexMap

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...arith import build
 from ...arith.nodes import PrimExpr, Var
-from ...arith.scope import number_of
+from ...arith.scope import Scope
 from ...tir import nodes as t
 from ...tir.build import nest
 from ..arguments import Factor
@@ -60,7 +60,7 @@ def split(
     extents, exact = _extents(old, factors)
     names = Names(state.tree.names())
     new = [Var(names.fresh(f"{old.var.name}_{position}"), old.var.dtype) for position in range(len(extents))]
-    index: PrimExpr = build.const(0)
+    index: PrimExpr = build.const(0, old.var.dtype)
     for var, extent in zip(new, extents, strict=True):
         index = build.add(build.multiply(index, extent), var)
     body = old.body
@@ -77,7 +77,7 @@ def split(
         )
     elif not exact:
         body = guarded(body, build.less(old.var, build.add(old.min, old.extent)))
-    body = substituted(body, {old.var: build.add(old.min, index)})
+    body = substituted(body, {old.var: build.add(build.cast(old.var.dtype, old.min), index)})
     if not preserve_unit_iters:
         body = without_unit_variables(body, new, extents)
     made = nest(list(zip(new, extents, strict=True)), body)
@@ -89,11 +89,15 @@ def _extents(old: t.For, factors: list[int | None]) -> tuple[list[PrimExpr], boo
     product = 1
     for factor in factors:
         product *= factor or 1
-    extent = number_of(old.extent)
+    scope, dtype = Scope(), old.var.dtype
+    form = scope.linear(old.extent)
+    extent = form.constant
     if None in factors:
-        rest = build.floordiv(build.add(old.extent, product - 1), product)
-        exact = product == 1 or (extent is not None and extent % product == 0)
-        return [rest if factor is None else build.const(factor) for factor in factors], exact
+        exact = not any(count % product for count in (*form.terms.values(), form.offset))
+        rest = scope.written(scope.atoms.divided(form, product), dtype) if exact and product > 1 else None
+        if rest is None or rest.dtype != dtype:
+            rest = build.floordiv(build.add(old.extent, product - 1), product)
+        return [rest if factor is None else build.const(factor, dtype) for factor in factors], exact
     require(
         extent is not None and product >= extent,
         "E-SCHEDULE-SPLIT-PRODUCT",
@@ -104,4 +108,4 @@ def _extents(old: t.For, factors: list[int | None]) -> tuple[list[PrimExpr], boo
         fix=f"use {[None, *factors[1:]]}",
         nodes=(old,),
     )
-    return [build.const(factor) for factor in factors if factor is not None], product == extent
+    return [build.const(factor, dtype) for factor in factors if factor is not None], product == extent

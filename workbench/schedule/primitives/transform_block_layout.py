@@ -16,7 +16,7 @@ from ...tir import nodes as t
 from ...tir.build import nest
 from ...tir.index_map import IndexMap
 from ..blocks import require_regular
-from ..errors import require
+from ..errors import refuse, require
 from ..layouts import mapped_shape, require_injective, require_rank
 from ..legality import SUMS, require_legal
 from ..placing import require_plain_loops
@@ -79,7 +79,16 @@ def transform_block_layout(state: ScheduleState, block: BlockRV, index_map: Inde
     )
     kinds = _kinds(site, index_map)
     notes = _order_notes(state, site, index_map, kinds)
-    inverse = index_map.inverse(extents)
+    inverse = index_map.inverted(extents)
+    if inverse is None:
+        raise refuse(
+            "E-SCHEDULE-MAP-UNPROVEN",
+            f"the iterators of {site.name} cannot be told from the map's outputs",
+            found=index_map.text,
+            expected="digits (i // a) % b of constant places, whose inverse is known",
+            fix="split and reorder the loops instead",
+            nodes=(site.block,),
+        )
     made = _transformed(state, site, inverse, shape, kinds)
     outermost = site.loops[0] if site.loops else site.realize
     return Change(replaced(state.func, {id(outermost): made}), notes=notes)
@@ -113,7 +122,7 @@ def _kinds(site: BlockSite, index_map: IndexMap) -> list[t.IterKind]:
     of = {id(var): item.kind for var, item in zip(index_map.initial_indices, site.block.iter_vars, strict=True)}
     kinds: list[t.IterKind] = []
     for number, output in enumerate(index_map.final_indices):
-        found = {of[id(var)] for var in variables_in(output)}
+        found = {of[id(var)] for var in variables_in(output) if id(var) in of}
         require(
             len(found) <= 1,
             "E-SCHEDULE-MAP-MIXES",

@@ -71,6 +71,7 @@ def transform_layout(
     shape = mapped_shape(index_map, old.shape, (site.block,))
     shown = require_injective(index_map, old.shape, assume_injective_transform, (site.block,))
     new = old.replace(shape=shape, axis_separators=index_map.separators)
+    _require_sizes_told(state, site, old, new)
     func = relaid(state.func, old, new, index_map)
     if pad_value is not None and index_map.is_bijective(old.shape) is not True:
         func = _padded(state, site, func, old, new, index_map, pad_value)
@@ -82,6 +83,23 @@ def transform_layout(
         notes.append(f"unsafe: {index_map.text} is assumed to keep the elements of {old.name} apart")
         func = marked_unsafe(func)
     return Change(func, notes=tuple(notes), relaid=None if number is None else (number, index_map.text))
+
+
+def _require_sizes_told(state: ScheduleState, site: BlockSite, old: t.Buffer, new: t.Buffer) -> None:
+    """Refuse to change a parameter that alone tells a size by itself: callers' arrays would not say it any more."""
+    params = [new if item is old else item for item in state.func.params]
+    plain = {id(item) for item in params if isinstance(item, Var)}
+    plain |= {id(extent) for item in params if isinstance(item, t.Buffer) for extent in item.shape}
+    lost = [extent for extent in old.shape if isinstance(extent, Var) and id(extent) not in plain]
+    require(
+        not is_parameter(state, old) or not lost,
+        "E-SCHEDULE-LAYOUT-SIZE",
+        f"no argument would say what {', '.join(var.name for var in lost)} is",
+        found=f"{old.name}, of which alone it is an extent by itself",
+        expected="another parameter with an axis of this extent",
+        fix="cache_write the parameter first and transform the copy",
+        nodes=(site.block,),
+    )
 
 
 def _padded(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from typing import Any
 
+from ...arith import build
 from ...arith import nodes as n
 from ...arith.nodes import Var
 from ...core.errors import WorkbenchError
@@ -13,6 +15,8 @@ from ..index_map import AXIS_SEPARATOR, CODE, TEXT_LIMIT, IndexMap, index_map_of
 from .parse_calls import HANDLERS
 from .parse_expr import ExprParser, Scope
 
+_SPOKEN = ("T", "IndexMap", "te", "AXIS_SEPARATOR", "min", "max")
+"""Names with a meaning of their own in a map's text."""
 _SEPARATORS = ("AXIS_SEPARATOR", "IndexMap.AXIS_SEPARATOR", "te.AXIS_SEPARATOR")
 
 
@@ -20,7 +24,7 @@ class _Parser(ExprParser):
     handlers = HANDLERS
 
 
-def parsed(text: str) -> IndexMap:
+def parsed(text: str, sizes: Mapping[str, Var] | None) -> IndexMap:
     """See `IndexMap.parse`."""
     source = Source(text[: TEXT_LIMIT + 1], CODE)
     if len(text) > TEXT_LIMIT:
@@ -36,9 +40,18 @@ def parsed(text: str) -> IndexMap:
     names = [item.arg for item in (*arguments.posonlyargs, *arguments.args)]
     scope = Scope()
     variables = [Var(name) for name in names]
+    known: Mapping[str, Var] = sizes if sizes is not None else {name: Var(name) for name in _free(first.body)}
+    scope.names.update((name, build.cast(build.INDEX, var)) for name, var in known.items())
     scope.names.update(zip(names, variables, strict=True))
     parser = _Parser(source)
-    return index_map_of(variables, [_output(parser, tree, scope) for tree in _trees(first.body)])
+    used = [var for name, var in known.items() if name not in names]
+    return index_map_of(variables, [_output(parser, tree, scope) for tree in _trees(first.body)], used)
+
+
+def _free(body: ast.expr) -> list[str]:
+    """The names in a lambda's body, each once, but those that the language has."""
+    names = dict.fromkeys(node.id for node in ast.walk(body) if isinstance(node, ast.Name))
+    return [name for name in names if name not in _SPOKEN]
 
 
 def _trees(body: ast.expr) -> list[ast.expr]:
@@ -93,6 +106,11 @@ def _text(root: n.PrimExpr, known: dict[int, tuple[str, int]]) -> str:
             continue
         if isinstance(node, n.IntImm):
             known[id(node)] = (str(node.value), _ATOM if node.value >= 0 else _SUM)
+        elif isinstance(node, Var):
+            known[id(node)] = (node.name, _ATOM)
+        elif isinstance(node, n.Cast):  # of a size
+            assert isinstance(node.value, Var)
+            known[id(node)] = (node.value.name, _ATOM)
         elif not ready:
             stack += [(node, True), (node.a, False), (node.b, False)]
         else:

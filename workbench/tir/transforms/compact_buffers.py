@@ -73,7 +73,8 @@ class _Plan:
             before = self.axes[axis]
             if isinstance(before, str):
                 continue
-            found = None if index.dtype.is_vector else self._region(index, known)
+            clear = isinstance(self.buffer.shape[axis], n.IntImm) or not _casts(index)
+            found = self._region(index, known) if clear and not index.dtype.is_vector else None
             self.axes[axis] = "whole" if found is None else _joined(before, found) or "whole"
 
     def _region(self, index: n.PrimExpr, known: _Known) -> _Region | None:
@@ -123,6 +124,11 @@ class _Plan:
         form = self.scope.form(index)
         assert form is not None
         return self.scope.written(form.plus(origin, -1), index.dtype)
+
+
+def _casts(index: n.PrimExpr) -> bool:
+    """Whether a narrower index is in it: of a symbolic extent its dtype is the only bound, billions of places."""
+    return any(isinstance(node, n.Cast) for node in pre_order(index))
 
 
 def _joined(before: _Region | None, found: _Region) -> _Region | None:
