@@ -301,3 +301,50 @@ def test_tiles_are_apart() -> None:
     closer = nest(32, [(28, [index[0], index[1] - AT_ONCE % 8], True)])
     assert not Dataflow(closer).writes_apart(closer, BUFFER)
     assert Dataflow(t.Evaluate(build.const(0))).writes_apart(closer, BUFFER), "nothing is written"
+
+
+SUM = """
+@T.prim_func
+def f(A: T.Buffer((4, 8), "float32"), C: T.Buffer((4,), "float32")):
+    B = T.alloc_buffer((4,), "float32")
+    for i in T.serial(4):
+        with T.block("first"):
+            vi = T.axis.spatial(4, i)
+            T.reads()
+            T.writes(B[vi])
+            B[vi] = T.float32(7)
+    for i in T.serial(4):
+        for k in {loop}:
+            with T.block("sum"):
+                vi = T.axis.spatial(4, i)
+                vk = T.axis.reduce({domain}, {value})
+                T.where({where})
+                T.reads(A[vi, vk])
+                T.writes(B[vi])
+                with T.init():
+                    B[vi] = T.float32(0)
+                B[vi] = B[vi] + A[vi, vk]
+"""
+
+
+@pytest.mark.parametrize(
+    ("begins", "parts"),
+    [
+        (True, ("T.serial(8)", "8", "k", "True")),
+        (True, ("T.serial(1, 9)", "8", "k - 1", "True")),
+        (True, ("T.serial(9)", "8", "k", "k < 8")),
+        (True, ("T.serial(7)", "(1, 8)", "k + 1", "True")),
+        (False, ("T.serial(7)", "8", "k + 1", "True")),
+        (False, ("T.serial(8)", "8", "7 - k", "True")),
+        (False, ("T.serial(8)", "8", "k", "k > 0")),
+    ],
+)
+def test_a_sum_whose_init_does_not_come_first_goes_on_with_what_was_there(
+    begins: bool, parts: tuple[str, str, str, str]
+) -> None:
+    """Its loop over elements was said to pass nothing on, however its reduction began."""
+    func = parse(SUM.format(loop=parts[0], domain=parts[1], value=parts[2], where=parts[3]))
+    assert isinstance(func, t.PrimFunc)
+    step = [node for node in pre_order(func.body) if isinstance(node, t.For)][1]
+    buffer = next(node for node in pre_order(func.body) if isinstance(node, t.Block)).alloc_buffers[0]
+    assert Dataflow(func.body).carries(step, buffer) is run_through(func.body, step, buffer).missed is not begins

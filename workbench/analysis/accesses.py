@@ -97,6 +97,8 @@ class _Region(NamedTuple):
     region: t.BufferRegion
     order: int
     frame: _Frame | None
+    is_sum: bool = False
+    """Whether it is what a reduction with an init goes on with: read only where the init may not have run."""
 
 
 class Accesses:
@@ -136,6 +138,8 @@ class Accesses:
             block = stmt.block
             for region in block.writes:
                 writes.setdefault(region.buffer, []).append(_Region(region, order, inner))
+                if block.init is not None:
+                    reads.setdefault(region.buffer, []).append(_Region(region, order, inner, is_sum=True))
             for region in block.reads:
                 if block.init is None or not any(_is_same(region, own) for own in block.writes):
                     reads.setdefault(region.buffer, []).append(_Region(region, order, inner))
@@ -144,7 +148,8 @@ class Accesses:
         """The accesses to a buffer, in the order they stand in."""
         key = buffer, written
         if key not in self._made:
-            self._made[key] = [self._access(found) for found in self._found[written].get(buffer, ())]
+            found = self._found[written].get(buffer, ())
+            self._made[key] = [self._access(one) for one in found if not one.is_sum or not self._begins(one.frame)]
         return self._made[key]
 
     @classmethod
@@ -187,13 +192,39 @@ class Accesses:
         realize = frame.stmt if frame is not None else None
         if not isinstance(realize, t.BlockRealize):
             return (), frozenset()
-        block = realize.block
-        driven = frozenset(
+        driven = self._driving(realize.block, around, reduced=True) if realize.block.init is not None else ()
+        return around.iterators, frozenset(driven)
+
+    def _driving(self, block: t.Block, around: _Around, reduced: bool) -> frozenset[int]:
+        """The variables that drive the reduction iterators of a block, or the others."""
+        return frozenset(
             self.scope.atoms.variable_number(var)
-            for item in block.iter_vars if block.init is not None and item.kind is t.IterKind.REDUCE
+            for item in block.iter_vars if (item.kind is t.IterKind.REDUCE) is reduced
             for var in variables_in(around.values[item.var])
         )  # fmt: skip
-        return around.iterators, driven
+
+    def _begins(self, frame: _Frame | None) -> bool:
+        """Whether a reduction is shown to run its init first, for each element: its loops begin where its domains do.
+
+        for k in range(2): vk = k + 1        # of a domain of 3: what is added is added to what was there before
+        """
+        assert frame is not None and isinstance(frame.stmt, t.BlockRealize)
+        block, around, scope = frame.stmt.block, self._around(frame), self.scope
+        driven = self._driving(block, around, reduced=True)
+        if not driven.isdisjoint(self._driving(block, around, reduced=False)):
+            return False
+        starts = {
+            loop.var: substitute(loop.min, around.values) for loop in around.loops if self.atoms[loop] in driven
+        }
+        begins = all(
+            scope.linear(substitute(around.values[item.var], starts)).same_as(scope.linear(item.dom.min))
+            for item in block.iter_vars if item.kind is t.IterKind.REDUCE
+        )  # fmt: skip
+        moving = (one for one in around.conditions if not one.variables.isdisjoint(driven))
+        return begins and all(
+            one.limits and all(scope.bound(substitute(scope.index(limit), starts)).high <= 0 for limit in one.limits)
+            for one in moving
+        )
 
     # --- what is around ---
 
