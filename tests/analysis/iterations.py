@@ -22,6 +22,10 @@ class TooLong(Exception):
     pass
 
 
+class OutOfDomain(Exception):
+    """An iterator leaves its domain: no program does that, so that nothing is true of it."""
+
+
 class Iterations:
     """Runs through a program of known extents, without loads in indices and conditions."""
 
@@ -76,6 +80,9 @@ class Iterations:
         for region in block.reads:
             if not any(own.buffer is region.buffer and structural_equal(own, region) for own in block.writes):
                 self._read(region, at)
+        for item in block.iter_vars:
+            if not 0 <= at[item.var] - evaluate(item.dom.min, at) < evaluate(item.dom.extent, at):
+                raise OutOfDomain
         reduced = (item for item in block.iter_vars if item.kind is t.IterKind.REDUCE)
         begins = all(at[item.var] == evaluate(item.dom.min, at) for item in reduced)
         if any(isinstance(node, t.BlockRealize) for node in pre_order(block)):
@@ -91,16 +98,16 @@ class Iterations:
     def _read(self, region: t.BufferRegion, at: Mapping[Var, int]) -> None:
         if region.buffer is self.buffer and self.written is not None:
             inside = product(*(range(int(evaluate(extent, at))) for extent in region.buffer.shape))
-            self.missed = self.missed or not set(inside) & set(_elements(region, at)) <= self.written
+            self.missed = self.missed or not set(inside) & set(elements_of(region, at)) <= self.written
 
     def _write(self, region: t.BufferRegion, at: Mapping[Var, int]) -> None:
         if region.buffer is self.buffer and self.written is not None:
-            for element in _elements(region, at):
+            for element in elements_of(region, at):
                 self.written.add(element)
                 self.meet = self.meet or self.writers.setdefault(element, self._number) != self._number
 
 
-def _elements(region: t.BufferRegion, at: Mapping[Var, int]) -> Iterator[tuple[int, ...]]:
+def elements_of(region: t.BufferRegion, at: Mapping[Var, int]) -> Iterator[tuple[int, ...]]:
     ends = [(int(evaluate(axis.min, at)), int(evaluate(axis.extent, at))) for axis in region.region]
     return product(*(range(low, low + extent) for low, extent in ends))
 
@@ -109,5 +116,5 @@ def run_through(body: t.Stmt, loop: t.For, buffer: t.Buffer) -> Any:
     """The iterations of a loop of a program; None where they cannot be run through."""
     try:
         return Iterations(loop, buffer).run(body, {})
-    except (TooLong, WorkbenchError, KeyError):
+    except (TooLong, OutOfDomain, WorkbenchError, KeyError):
         return None

@@ -139,6 +139,20 @@ def test_what_is_shown_of_many_bindings_holds(begin: int) -> None:
     assert [text for text in map(problem, range(begin, begin + 980)) if text] == []
 
 
+@pytest.mark.parametrize(("index", "fills"), [("v, 0", True), ("0, v + 1", True), ("v, v", False), ("v, v + 1", False)])
+def test_a_diagonal_is_no_box(index: str, fills: bool) -> None:
+    """It was one under a condition that ends the iterator: each axis has all values, but not in every combination."""
+    func = parse(f"""@T.prim_func
+def main(B: T.Buffer((9, 9), "int32")):
+    for i in T.serial(4):
+        with T.block("b"):
+            v = T.axis.spatial(3, i)
+            T.where(i < 3)
+            B[{index}] = 1""")
+    site = Tree.of(func).blocks["b"]
+    assert writes_box(site, site.block.writes[0], site.loops) is fills
+
+
 ROWS = """@T.prim_func
 def main(A: T.Buffer((n, m), "float32"), C: T.Buffer((n, m), "float32")):
     n = T.int64()

@@ -54,8 +54,8 @@ def value_of(scope: Scope, form: Form, at: Mapping[Var, int]) -> int:
 
 def _atom(scope: Scope, number: int, at: Mapping[Var, int]) -> int:
     atom = scope.atoms.table[number]
-    if isinstance(atom.expr, Var):
-        return at[atom.expr]
+    if atom.expr is not None:
+        return int(evaluate(atom.expr, at))
     if atom.inner is not None:
         return value_of(scope, atom.inner, at) // atom.divisor
     return prod(_atom(scope, factor, at) for factor in atom.factors)

@@ -1,7 +1,7 @@
 """Questions whose true answers are known by running through all points, and what is answered to them.
 
     questions = prepared()                    # drawn once, with the truth and what is answered now
-    differences(questions)                    # in another process, with a mutant planted: what is answered there
+    difference(questions)                     # in another process, with a mutant planted: what is answered there
 
 What is drawn and what is true comes from a process without a mutant; an answer is compared with both: it may not be
 wrong, and it should be no weaker.
@@ -11,19 +11,22 @@ from __future__ import annotations
 
 import pickle
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from itertools import product
-from math import prod
-from typing import Any, NamedTuple
+from math import inf, prod
+from typing import Any, NamedTuple, cast
 
 from tests.analysis.iterations import run_through
 from tests.analysis.test_bindings import drawn as drawn_binding
 from tests.analysis.test_bindings import value_text
 from tests.analysis.test_dataflow import CARRIED, MADE, nest_of, program
+from tests.analysis.test_flow_of_blocks import bodies
 from tests.arith.test_digits import drawn as drawn_forms
 from tests.arith.test_digits import expression, value_of
+from tests.property.known_boxes import boxes, drawn_program, of_boxes
 from tests.property.program_checks import program_of
 from tests.property.schedule_checks import draw, listed
 from workbench.analysis.bindings import binding_facts, writes_box, writes_once
@@ -35,7 +38,7 @@ from workbench.arith.digits import Digits
 from workbench.arith.evaluate import evaluate
 from workbench.arith.forms import Form
 from workbench.arith.nodes import PrimExpr, Var
-from workbench.arith.scope import Scope, multiple_of
+from workbench.arith.scope import Scope, are_equal, multiple_of, number_of
 from workbench.core.flat import flatten_all, unflatten_all
 from workbench.core.node import Node, pre_order
 from workbench.tir import nodes as t
@@ -75,8 +78,8 @@ def _loosened(rng: random.Random, drawn: Sequence[tuple[Var, int, int]], size: V
     found: list[Loop] = []
     for var, begin, extent in drawn:
         how = rng.random()
-        first = add(found[-1].var, begin) if found and how < 0.1 else const(begin, "int64")
-        found.append(Loop(var, first, size if 0.1 < how < 0.25 else const(extent, "int64")))
+        first = add(found[-1].var, begin) if found and how < 0.2 else const(begin, "int64")
+        found.append(Loop(var, first, size if 0.2 < how < 0.35 else const(extent, "int64")))
     return found
 
 
@@ -95,25 +98,38 @@ class Forms:
     values: list[PrimExpr]
     ends: list[tuple[Point, list[tuple[int, int]]]]
     """Where the others may stand, and the least and greatest of each value there."""
+    counts: list[list[int]]
+    """How many values of each there are."""
+    every: list[tuple[Point, tuple[int, ...]]]
+    """Some points, and the values there."""
     injective: bool
     fills: bool
 
 
-def forms(seed: int) -> Forms:
+def forms(seed: int, opaque: bool = False) -> Forms:
+    """`opaque`: of expressions that are no sums of multiples, too."""
     rng, size = random.Random(seed), Var("n", "int64")
     drawn, values = drawn_forms(rng)
+    if opaque:
+        how = rng.choice((build.maximum, build.minimum, multiply))
+        values[0] = how(values[0], add(rng.choice(drawn)[0], rng.randint(-1, 2)))
+        values.append(rng.choice(drawn)[0])
     loops = _loosened(rng, drawn, size)
     own = rng.randint(1, len(loops)) if rng.random() < 0.4 else len(loops)
     at, inner = loops[: len(loops) - own], loops[len(loops) - own :]
     ends: list[tuple[Point, list[tuple[int, int]]]] = []
+    counts: list[list[int]] = []
+    every: list[tuple[Point, tuple[int, ...]]] = []
     injective = fills = True
     for still in (point for number in SIZES for point in points(at, {size: number})):
         found = [tuple(int(evaluate(value, point)) for value in values) for point in points(inner, still)]
         spans = [(min(axis), max(axis)) for axis in zip(*found, strict=True)]
         ends.append((still, spans))
+        every += zip(points(inner, still), found, strict=True)
+        counts.append([len(set(axis)) for axis in zip(*found, strict=True)])
         injective = injective and len(set(found)) == len(found)
         fills = fills and len(set(found)) == prod(high - low + 1 for low, high in spans)
-    return Forms(loops, own, values, ends, injective, fills)
+    return Forms(loops, own, values, ends, counts, rng.sample(every, min(20, len(every))), injective, fills)
 
 
 def of_forms(asked: Forms) -> Iterator[Answer]:
@@ -129,8 +145,37 @@ def of_forms(asked: Forms) -> Iterator[Answer]:
             values = _at(scope, end, asked)
             beyond = zip(values or (), truths, strict=bool(values))
             yield values, any(value > true if side == 0 else value < true for value, true in beyond)
+            yield values == truths, False
             values = _at(scope, digits.runs[place][side], asked) if digits.runs is not None else None
             yield values, values is not None and values != truths
+    for run, counts in zip(digits.runs or (), zip(*asked.counts, strict=True), strict=False):
+        size = None if run.size == inf else run.size
+        yield size, size is not None and set(counts) != {size}
+
+
+def of_scope(asked: Forms) -> Iterator[Answer]:
+    """How forms are written, and what moves in them."""
+    scope, atoms = _scope(asked.loops)
+    own = set(atoms[len(atoms) - asked.own :])
+    for place, value in enumerate(asked.values):
+        form, truth = scope.linear(value), [values[place] for _, values in asked.every]
+        spans = [axes[place] for _, axes in asked.ends[:40] if place < len(axes)]
+        yield "index", _values(scope.index(form), asked) != truth
+        moving, still = scope.parted(form, own)
+        yield sorted(moving.terms), moving.plus(still).key != form.key or scope.moves(still, own)
+        moves = scope.moves(form, own)
+        yield moves, not moves and any(low < high for low, high in spans)
+        yield sorted(scope.variables_of(form) & set(atoms)), moves is scope.variables_of(form).isdisjoint(own)
+        only, number = scope.only_variable(form), number_of(value)
+        yield only is not None, only is not None and _values(only, asked) != truth
+        yield scope.holds(value >= 0), scope.holds(value >= 0) and any(low < 0 for low, _ in spans)
+        yield number, number is not None and {*truth} != {number}
+        same = are_equal(value, asked.values[0])
+        yield same, same is not (place == 0) and truth != [values[0] for _, values in asked.every]
+
+
+def _values(expr: PrimExpr, asked: Forms) -> list[int]:
+    return [int(evaluate(expr, at)) for at, _ in asked.every]
 
 
 def _at(scope: Scope, form: Form | None, asked: Forms) -> list[int] | None:
@@ -185,6 +230,10 @@ def of_conditions(asked: Conditions) -> Iterator[Answer]:
     limits = scope.limits(asked.condition)
     said = [all(value_of(scope, limit, at) <= 0 for limit in limits) for at, _ in asked.truths]
     yield said, bool(limits) and said != [true for _, true in asked.truths]
+    natural = scope.at_least_zero(asked.condition)
+    said = natural and [value_of(scope, natural, at) >= 0 for at, _ in asked.truths]
+    yield said, natural is not None and said != [true for _, true in asked.truths]
+    yield scope.holds(asked.condition), scope.holds(asked.condition) and not all(true for _, true in asked.truths)
     follows = scope.follows(limits, [limit for one in asked.given for limit in scope.limits(one)])
     yield follows, follows and not asked.follows
     one, other = map(scope.form, asked.pair)
@@ -288,7 +337,7 @@ def written(seed: int) -> Written:
 
 def of_written(asked: Written) -> Iterator[Answer]:
     block = Tree.of(asked.func).blocks["b"].block
-    held = frozenset(id(item.var) for item in block.iter_vars if item.kind is t.IterKind.REDUCE)
+    held = frozenset(item.var for item in block.iter_vars if item.kind is t.IterKind.REDUCE)
     once, once_held = writes_once(block), writes_once(block, held)
     yield once, once and not asked.once
     yield once_held, once_held and not asked.once_held
@@ -345,14 +394,20 @@ class Sweep(NamedTuple):
 
 
 _LINES = [*MADE.values(), *CARRIED.values()]
+_BODIES = bodies()
 SWEEPS = {
+    "boxes": Sweep(300, lambda n: boxes(drawn_program(random.Random(n))), of_boxes),
+    "statements": Sweep(300, lambda n: flow(drawn_program(random.Random(n))), of_flow),
     "forms": Sweep(700, forms, of_forms),
+    "opaque forms": Sweep(300, lambda n: forms(n, opaque=True), of_forms),
+    "scopes": Sweep(200, lambda n: forms(n, opaque=True), of_scope),
     "loops": Sweep(100, forms, _of_loops),
     "conditions": Sweep(700, conditions, of_conditions),
     "bindings": Sweep(500, lambda n: bindings(drawn_binding(random.Random(n)).func, "b"), of_bindings),
     "nests": Sweep(150, lambda n: bindings(nest_of(n), _first_block(nest_of(n))), of_bindings),
     "written": Sweep(300, written, of_written),
     "lines": Sweep(len(_LINES), lambda n: flow(program(_LINES[n])), of_flow),
+    "bodies": Sweep(len(_BODIES), lambda n: flow(cast(t.PrimFunc, parse(_BODIES[n]))), of_flow),
     "random nests": Sweep(500, lambda n: flow(nest_of(n)), of_flow),
     "schedules": Sweep(80, lambda n: flow(draw(n, listed).schedule.func), of_flow),
     "programs": Sweep(80, lambda n: flow(draw(n * 15, program_of).schedule.func), of_flow),
@@ -414,34 +469,28 @@ def prepared(share: float = 1.0) -> list[Question]:
             answers = list(sweep.answers(problem))
             assert not any(wrong for _, wrong in answers), f"{name} {number}: {answers}\n{problem}"
             found.append(Question.of(name, problem, [said for said, _ in answers]))
-    return found
+    random.Random(1).shuffle(found)  # one of the first tells most mutants
+    return sorted(found, key=lambda question: question.sweep != "bodies")
 
 
-class Changes(NamedTuple):
-    """What is answered otherwise: a wrong answer ends it."""
-
-    wrong: str
-    count: int = 0
-    more: int = 0
-    """Those that are not just weaker."""
-    told: str = ""
+def shown(questions: Sequence[Question]) -> Counter[str]:
+    """How many answers say something, by sweep."""
+    return Counter(question.sweep for question in questions for said in question.said if said)
 
 
-def differences(questions: Sequence[Question]) -> Changes:
-    """What is answered otherwise than it was."""
-    found: list[tuple[str, bool]] = []
+def difference(questions: Iterable[Question]) -> tuple[str, str]:
+    """The first answer that is another than it was, told in words: (wrong, weaker, other or same; which it is)."""
     for number, question in enumerate(questions):
         what, problem = f"{question.sweep} {number}", question.problem
         try:
             answers = list(SWEEPS[question.sweep].answers(problem))
         except Exception as error:
-            return Changes(f"{what}: {type(error).__name__}: {error}"[:200])
+            return "wrong", f"{what}: {type(error).__name__}: {error}"[:200]
         if len(answers) != len(question.said):
-            return Changes(f"{what}: {len(answers)} answers instead of {len(question.said)}")
+            return "other", f"{what}: {len(answers)} answers instead of {len(question.said)}"
         for (said, wrong), old in zip(answers, question.said, strict=True):
             if wrong:
-                return Changes(f"{what}: {said} is wrong, {old} was said")
+                return "wrong", f"{what}: {said} is wrong, {old} was said"[:200]
             if said != old:
-                found.append((f"{what}: {said} instead of {old}", bool(said)))
-    told = found[0][0][:160] if found else ""
-    return Changes("", len(found), sum(more for _, more in found), f"{len(found)} answers, {told}" if found else "")
+                return "other" if said else "weaker", f"{what}: {said} instead of {old}"[:200]
+    return "same", ""

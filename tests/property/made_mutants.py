@@ -2,7 +2,8 @@
 
     python -m tests.property.made_mutants                  # list the sample, numbered
     python -m tests.property.made_mutants 17 18            # check these, with a table
-    python -m tests.property.made_mutants --all [--seconds 60]
+    python -m tests.property.made_mutants --all [--seconds 60] [--kept FILE]   # outcomes in FILE are not run again
+    python -m tests.property.made_mutants --missed --kept FILE                  # those that FILE says were not noticed
 
 A mutant is one change of a module's syntax tree, put in while the module is loaded: a comparison turned, a number one
 larger or smaller, a clause or an early return left out, min for max, all for any, plus for minus.  A process of its
@@ -15,7 +16,6 @@ import ast
 import copy
 import json
 import pickle
-import random
 import subprocess
 import sys
 import tempfile
@@ -24,6 +24,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
+from hashlib import sha256
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +37,7 @@ MODULES = (
 )  # fmt: skip
 SAMPLE = 300
 SECONDS = 60.0
-SCHEDULES = 8.0
+SCHEDULES = 3.0
 """Seconds of random schedules, where all answers are right."""
 
 
@@ -46,14 +48,12 @@ class Made:
     module: str
     begin: int
     end: int
-    line: int
     old: str
     new: str
-
-    @property
-    def name(self) -> str:
-        """Where it is and what it does."""
-        return f"{self.module.rpartition('.')[2]}:{self.line}: {_short(self.old)}  ->  {_short(self.new)}"
+    name: str
+    """The function it is in, and what it does: the same while other lines change."""
+    state: str
+    """Of the text of that function."""
 
     def planted_in(self, text: str) -> str:
         data = text.encode()
@@ -61,9 +61,25 @@ class Made:
         return (data[: self.begin] + f"({self.new})".encode() + data[self.end :]).decode()
 
 
+def _hash(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:12]
+
+
 def _short(text: str) -> str:
     words = " ".join(text.split())
-    return words if len(words) <= 60 else f"{words[:40]} ... {words[-15:]}"
+    return words if len(words) <= 80 else f"{words[:40]} ... {words[-35:]}"
+
+
+EQUIVALENT: dict[str, str] = {
+    "accesses.Accesses.here: 0  ->  1": "of a single block it is not asked what comes before",
+    "box_forms.joined: 0  ->  -1": "the last box is joined with those before it once more, which gives the same boxes",
+    "dataflow.Dataflow._in_the_first: 1  ->  0 #3": "the first of the loops runs: one of its iterations stands",
+    "dataflow.Dataflow._tile: 0  ->  -1 #3": "tiles that are numbered from -1 on are told apart as well",
+    "digits.Digits._take_all_combinations: 0  ->  -1": "digits are grouped by their source: all have the same",
+    "filled_boxes._Filling._begins_empty: 0  ->  -1": "a run that does not end with the loop is not empty at its begin",
+    "scope.Scope.is_natural: 1  ->  2": "whether a form is above 0 does not change when it is doubled",
+}
+"""Mutants of the sample that change no answer, and why."""
 
 
 # --- making -------------------------------------------------------------------------------------------------------
@@ -118,15 +134,19 @@ def _changed(node: Any, **fields: Any) -> Any:
     return made
 
 
-def _nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a tree that are run: no annotations, and no texts."""
-    yield node
+def _nodes(node: ast.AST, where: str, state: str = "") -> Iterator[tuple[str, str, ast.AST]]:
+    """The nodes of a tree that are run: no annotations, and no texts; with the function that each is in, its state."""
+    yield where, state, node
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        where = f"{where}.{node.name}"
+    if isinstance(node, ast.FunctionDef):
+        state = _hash(ast.unparse(node))
     for name, field in ast.iter_fields(node):
         if name in ("annotation", "returns", "decorator_list") or isinstance(node, ast.JoinedStr):
             continue
         for part in field if isinstance(field, list) else [field]:
             if isinstance(part, ast.AST):
-                yield from _nodes(part)
+                yield from _nodes(part, where, state)
 
 
 def mutants_of(module: str) -> list[Made]:
@@ -135,25 +155,26 @@ def mutants_of(module: str) -> list[Made]:
     starts = [0]
     for line in text.encode().splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
-    found: list[Made] = []
-    for node in _nodes(ast.parse(text)):
+    found: dict[tuple[int, int, str], Made] = {}
+    names: Counter[str] = Counter()
+    for where, state, node in _nodes(ast.parse(text), module.rpartition(".")[2]):
         for old, new in _changes(node):
             assert old.end_lineno is not None and old.end_col_offset is not None
             begin, end = starts[old.lineno - 1] + old.col_offset, starts[old.end_lineno - 1] + old.end_col_offset
-            said = text.encode()[begin:end].decode()
-            found.append(Made(module, begin, end, old.lineno, said, ast.unparse(ast.fix_missing_locations(new))))
-    return sorted(dict.fromkeys(found), key=lambda one: (one.begin, one.end, one.new))
+            said, instead = text.encode()[begin:end].decode(), ast.unparse(ast.fix_missing_locations(new))
+            if (begin, end, instead) not in found:
+                name = f"{where}: {_short(said)}  ->  {_short(instead)}"
+                names[name] += 1
+                name += f" #{names[name]}" if names[name] > 1 else ""
+                found[begin, end, instead] = Made(module, begin, end, said, instead, name, state)
+    return list(found.values())
 
 
 @cache
 def sample() -> Sequence[Made]:
-    """`SAMPLE` mutants, of each module as many in proportion as it has, in an order drawn once and for all."""
-    every = {module: mutants_of(module) for module in MODULES}
-    count = sum(map(len, every.values()))
-    rng = random.Random(1)
-    found = [one for made in every.values() for one in rng.sample(made, round(SAMPLE * len(made) / count))]
-    rng.shuffle(found)
-    return found
+    """`SAMPLE` mutants, drawn by their names once and for all: others are drawn only where the source changes."""
+    every = [one for module in MODULES for one in mutants_of(module)]
+    return sorted(every, key=lambda one: sha256(one.name.encode()).digest())[:SAMPLE]
 
 
 # --- checking -----------------------------------------------------------------------------------------------------
@@ -163,25 +184,29 @@ def sample() -> Sequence[Made]:
 class Outcome:
     """What was noticed of a mutant.
 
-    `wrong`: an answer is not true, or there is none; `schedule`: all are, but a random schedule fails; `weaker`: what
-    was shown is not shown any more; `other`: answers differ in another way, none is seen to be wrong; `same`: none.
+    `wrong`: an answer is not true, or there is none; `weaker`: what was shown is not shown any more; `other`: answers
+    differ in another way, none is seen to be wrong; `schedule`: none differs, but a random schedule fails; `same`.
     """
 
     verdict: str
     seconds: float
     how: str = ""
 
+    @property
+    def is_noticed(self) -> bool:
+        return self.verdict != "same"
+
     def __str__(self) -> str:
         return f"{self.verdict:8} {self.seconds:5.1f} s  {self.how}"
 
 
-def check(numbers: Iterable[int], share: float = 1.0, seconds: float = SECONDS) -> Iterator[tuple[int, Outcome]]:
-    """The outcomes of mutants of the sample, by a `share` of the questions."""
-    from tests.property.known_answers import prepared
-
+def check(
+    numbers: Iterable[int], questions: Sequence[Any], share: float = 1.0, seconds: float = SECONDS
+) -> Iterator[tuple[int, Outcome]]:
+    """The outcomes of mutants of the sample, by questions that were prepared; a `share` of the random schedules."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "questions"
-        path.write_bytes(pickle.dumps(prepared(share)))
+        path.write_bytes(b"".join(map(pickle.dumps, questions)))
         for number in numbers:
             yield number, _outcome(number, path, share, seconds)
 
@@ -198,36 +223,73 @@ def _outcome(number: int, path: Path, share: float, seconds: float) -> Outcome:
     return Outcome(**json.loads(told.stdout.strip().splitlines()[-1]))
 
 
+def _read(path: Path) -> Iterator[Any]:
+    """Questions one after the other: a mutant is mostly told by one of the first."""
+    with path.open("rb") as file:
+        while file.peek():
+            yield pickle.load(file)
+
+
 def _checked(mutant: Made, path: Path, share: float) -> Outcome:
     """In the child, before anything of the compiler is loaded."""
     sys.meta_path.insert(0, Planted(mutant))  # type: ignore[arg-type]
     begun = time.process_time()
-    from tests.property.known_answers import Changes, differences
+    from tests.property.known_answers import difference
 
-    changes: Changes = differences(pickle.loads(path.read_bytes()))
-    if changes.wrong:
-        return Outcome("wrong", time.process_time() - begun, changes.wrong)
+    verdict, how = difference(_read(path))
+    if verdict != "same":
+        return Outcome(verdict, time.process_time() - begun, how)
     from tests.property.schedule_checks import run_seeds
 
-    verdict = "same" if not changes.count else "other" if changes.more else "weaker"
     begun_schedules, first = time.process_time(), 0
     while time.process_time() - begun_schedules < SCHEDULES * share:
         made = run_seeds(range(first, first + 10), native=0, most=1)
         first += 10
         if made.failures:
-            return Outcome("schedule", time.process_time() - begun, f"{verdict}; {made.failures[0].splitlines()[0]}")
-    return Outcome(verdict, time.process_time() - begun, changes.told)
+            return Outcome("schedule", time.process_time() - begun, made.failures[0].splitlines()[0])
+    return Outcome("same", time.process_time() - begun)
 
 
 def table(outcomes: dict[int, Outcome]) -> list[str]:
-    """The figures of several outcomes, in all and by module."""
-    lines = [f"{'':14} made wrong schedule weaker other same"]
+    """The figures of several outcomes, in all and by module: `found` are all noticed, of those that are no `equal`."""
+    lines = [f"{'':14} made equal found of wrong schedule weaker other same seconds"]
     modules = {module: [n for n in outcomes if sample()[n].module == module] for module in MODULES}
     for name, numbers in [*modules.items(), ("all", list(outcomes))]:
         count = Counter(outcomes[number].verdict for number in numbers)
-        figures = (len(numbers), *(count[word] for word in ("wrong", "schedule", "weaker", "other", "same")))
-        lines.append(f"{name.rpartition('.')[2]:14} " + "{:4} {:5} {:8} {:6} {:5} {:4}".format(*figures))
+        equal = [number for number in numbers if sample()[number].name in EQUIVALENT]
+        rest = [outcomes[number] for number in numbers if number not in equal]
+        found = sum(outcome.is_noticed for outcome in rest)
+        figures = (len(numbers), len(equal), found, len(rest))
+        figures += tuple(count[word] for word in ("wrong", "schedule", "weaker", "other", "same"))
+        lines.append(
+            f"{name.rpartition('.')[2]:14} " + "{:4} {:5} {:5} {:2} {:5} {:8} {:6} {:5} {:4}".format(*figures)
+            + f" {sum(outcomes[number].seconds for number in numbers):7.0f}"
+        )  # fmt: skip
     return lines
+
+
+class Kept:
+    """A file of outcomes, one a line: those of functions that have changed since are passed over."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.outcomes: dict[int, Outcome] = {}
+        numbers = {(one.name, one.state): number for number, one in enumerate(sample())}
+        for line in path.read_text().splitlines() if path is not None and path.exists() else ():
+            name, state, *said = json.loads(line)
+            if (name, state) in numbers:
+                self.outcomes[numbers[name, state]] = Outcome(*said)
+
+    def add(self, number: int, outcome: Outcome) -> None:
+        self.outcomes[number] = outcome
+        if self.path is not None:
+            one = sample()[number]
+            with self.path.open("a") as file:
+                file.write(json.dumps([one.name, one.state, *asdict(outcome).values()]) + "\n")
+
+
+def _after(arguments: list[str], word: str, default: str) -> str:
+    return arguments[arguments.index(word) + 1] if word in arguments else default
 
 
 def main(arguments: list[str]) -> int:
@@ -241,13 +303,21 @@ def main(arguments: list[str]) -> int:
             print(f"{number:3} {mutant.name}")
         print(f"{len(sample())} of {sum(len(mutants_of(module)) for module in MODULES)} mutants")
         return 0
-    seconds = float(arguments[arguments.index("--seconds") + 1]) if "--seconds" in arguments else SECONDS
-    wanted = range(len(sample())) if arguments[0] == "--all" else map(int, arguments)
-    outcomes: dict[int, Outcome] = {}
-    for number, outcome in check(wanted, seconds=seconds):
-        outcomes[number] = outcome
+    path = _after(arguments, "--kept", "")
+    kept = Kept(Path(path) if path else None)
+    if "--all" in arguments:
+        wanted = [number for number in range(len(sample())) if number not in kept.outcomes]
+    elif "--missed" in arguments:
+        wanted = [n for n, outcome in kept.outcomes.items() if not outcome.is_noticed]
+        wanted = [number for number in wanted if sample()[number].name not in EQUIVALENT]
+    else:
+        wanted = list(map(int, takewhile(str.isdigit, arguments)))
+    from tests.property.known_answers import prepared
+
+    for number, outcome in check(wanted, prepared(), seconds=float(_after(arguments, "--seconds", str(SECONDS)))):
+        kept.add(number, outcome)
         print(f"{number:3} {sample()[number].name}\n    {outcome}", flush=True)
-    print(*table(outcomes), sep="\n")
+    print(*table(kept.outcomes), sep="\n")
     return 0
 
 

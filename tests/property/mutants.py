@@ -193,7 +193,7 @@ MUTANTS: Sequence[Mutant] = (
     ),
     *_of(
         "simplifier", "workbench.arith.",
-        ("completed-too-early", "digits", "bound.high - bound.low < place):", "bound.high - bound.low < 2 * place):"),
+        ("completed-too-early", "digits", "if bound.high - bound.low < place:", "if bound.high - bound.low < 2 * place:"),
         ("digits-may-meet", "digits", "if abs(digit.factor) <= reach:", "if abs(digit.factor) < reach:"),
         ("sums-have-no-gaps", "digits", "(step > made.size or made.size == inf)", "(step > 2 * made.size or made.size == inf)"),
         ("remainder-too-small", "forms", "return Interval(0, unit.modulus - 1).times(unit.factor)",

@@ -14,15 +14,15 @@ from workbench.schedule import Schedule
 Drawn = tuple[str, Callable[[Schedule], object]]
 
 
-def _numbers(rng: random.Random, count: int, low: int = 2, high: int = 7) -> list[int]:
+def numbers(rng: random.Random, count: int, low: int = 2, high: int = 7) -> list[int]:
     return [rng.randint(low, high) for _ in range(count)]
 
 
-def _main(params: str, *lines: str) -> str:
+def main_of(params: str, *lines: str) -> str:
     return "\n".join(["@T.prim_func", f"def main({params}):", *(f"    {line}" for line in lines)])
 
 
-def _map(name: str, extents: list[int], store: str, where: str = "") -> list[str]:
+def block_of(name: str, extents: list[int], store: str, where: str = "") -> list[str]:
     """A block over plain loops; `store` is of v0, v1, ..."""
     loops = [f"{name.lower()}{number}" for number in range(len(extents))]
     head = [f"for {', '.join(loops)} in T.grid({', '.join(map(str, extents))}):"] if len(loops) > 1 else [
@@ -35,27 +35,27 @@ def _map(name: str, extents: list[int], store: str, where: str = "") -> list[str
 
 def inline_at_digits(rng: random.Random) -> Drawn:
     """A consumer that reads at mixed-radix digits of one iterator, or at one digit made of two."""
-    n, m = _numbers(rng, 2)
+    n, m = numbers(rng, 2)
     if rng.random() < 0.5:
-        made = _map("B", [n, m], "B[v0, v1] = A[v0, v1] * 2")
-        read = _map("C", [n * m], f"C[v0] = B[v0 // {m}, v0 % {m}] + 1")
+        made = block_of("B", [n, m], "B[v0, v1] = A[v0, v1] * 2")
+        read = block_of("C", [n * m], f"C[v0] = B[v0 // {m}, v0 % {m}] + 1")
         shapes = (f"({n}, {m})", f"({n}, {m})", f"({n * m},)")
     else:
-        made = _map("B", [n * m], "B[v0] = A[v0] * 2")
-        read = _map("C", [n, m], f"C[v0, v1] = B[v0 * {m} + v1] + 1")
+        made = block_of("B", [n * m], "B[v0] = A[v0] * 2")
+        read = block_of("C", [n, m], f"C[v0, v1] = B[v0 * {m} + v1] + 1")
         shapes = (f"({n * m},)", f"({n * m},)", f"({n}, {m})")
     a, b, c = shapes
-    text = _main(f'A: T.Buffer({a}, "int32"), C: T.Buffer({c}, "int32")',
+    text = main_of(f'A: T.Buffer({a}, "int32"), C: T.Buffer({c}, "int32")',
                  f'B = T.alloc_buffer({b}, "int32")', *made, *read)  # fmt: skip
     return text, lambda sch: sch.reverse_compute_inline("C")
 
 
 def a_consumer_by_digits_moved(rng: random.Random) -> Drawn:
     """A consumer by digits moves under a loop of its producer, which may be split."""
-    n, m = _numbers(rng, 2)
-    made = _map("B", [n, m], "B[v0, v1] = A[v0, v1] * 2")
-    read = _map("C", [n * m], f"C[v0] = B[v0 // {m}, v0 % {m}] + 1")
-    text = _main(f'A: T.Buffer(({n}, {m}), "int32"), C: T.Buffer(({n * m},), "int32")',
+    n, m = numbers(rng, 2)
+    made = block_of("B", [n, m], "B[v0, v1] = A[v0, v1] * 2")
+    read = block_of("C", [n * m], f"C[v0] = B[v0 // {m}, v0 % {m}] + 1")
+    text = main_of(f'A: T.Buffer(({n}, {m}), "int32"), C: T.Buffer(({n * m},), "int32")',
                  f'B = T.alloc_buffer(({n}, {m}), "int32")', *made, *read)  # fmt: skip
     form = rng.choice(("rows", "elements", "split rows", "split columns"))
     whole = n if form == "split rows" else m
@@ -73,47 +73,48 @@ def a_consumer_by_digits_moved(rng: random.Random) -> Drawn:
 
 def inline_of_a_part(rng: random.Random) -> Drawn:
     """A consumer that reads a part of what is made: from some row on, of a row, at one column."""
-    n, m = _numbers(rng, 2, 3)
+    n, m = numbers(rng, 2, 3)
     low = rng.randint(0, n - 2)
     rows, columns = rng.randint(1, n - low), rng.randint(1, m - 1)
     row = rng.choice((f"v0 + {low}", f"{n - 1} - v0"))
-    made = _map("B", [n, m], "B[v0, v1] = A[v0, v1] * 2")
+    made = block_of("B", [n, m], "B[v0, v1] = A[v0, v1] * 2")
     if rng.random() < 0.3:
         column = rng.randrange(m)
-        read, shape = _map("C", [rows], f"C[v0] = B[{row}, {column}] - 3"), f"({rows},)"
+        read, shape = block_of("C", [rows], f"C[v0] = B[{row}, {column}] - 3"), f"({rows},)"
     else:
         turned = rng.random() < 0.5
         place = "v1, v0" if turned else "v0, v1"
-        read = _map("C", [rows, columns], f"C[{place}] = B[{row}, v1] - 3")
+        read = block_of("C", [rows, columns], f"C[{place}] = B[{row}, v1] - 3")
         shape = f"({columns}, {rows})" if turned else f"({rows}, {columns})"
-    text = _main(f'A: T.Buffer(({n}, {m}), "int32"), C: T.Buffer({shape}, "int32")',
+    text = main_of(f'A: T.Buffer(({n}, {m}), "int32"), C: T.Buffer({shape}, "int32")',
                  f'B = T.alloc_buffer(({n}, {m}), "int32")', *made, *read)  # fmt: skip
     return text, lambda sch: sch.reverse_compute_inline("C")
 
 
 def inline_into_a_predicate(rng: random.Random) -> Drawn:
     """What a predicate asks is computed there."""
-    n, m = _numbers(rng, 2)
-    made = _map("B", [n, m], f"B[v0, v1] = A[v0, v1] * {rng.choice((2, -1))}")
+    n, m = numbers(rng, 2)
+    made = block_of("B", [n, m], f"B[v0, v1] = A[v0, v1] * {rng.choice((2, -1))}")
     used = rng.choice(("A[v0, v1]", "B[v0, v1] + 1", "B[v0, 0]"))
-    base = _map("D", [n, m], "C[v0, v1] = 0")
-    read = _map("C", [n, m], f"C[v0, v1] = {used}", where=f"B[c0, {rng.choice(('c1', '0'))}] < {rng.randint(-2, 3)}")
-    text = _main(f'A: T.Buffer(({n}, {m}), "int32"), C: T.Buffer(({n}, {m}), "int32")',
+    base = block_of("D", [n, m], "C[v0, v1] = 0")
+    where = f"B[c0, {rng.choice(('c1', '0'))}] < {rng.randint(-2, 3)}"
+    read = block_of("C", [n, m], f"C[v0, v1] = {used}", where)
+    text = main_of(f'A: T.Buffer(({n}, {m}), "int32"), C: T.Buffer(({n}, {m}), "int32")',
                  f'B = T.alloc_buffer(({n}, {m}), "int32")', *made, *base, *read)  # fmt: skip
     return text, lambda sch: sch.compute_inline("B")
 
 
 def inline_of_what_nobody_reads(rng: random.Random) -> Drawn:
-    n, m = _numbers(rng, 2)
-    text = _main(f'A: T.Buffer(({n}, {m}), "int32"), C: T.Buffer(({n}, {m}), "int32")',
+    n, m = numbers(rng, 2)
+    text = main_of(f'A: T.Buffer(({n}, {m}), "int32"), C: T.Buffer(({n}, {m}), "int32")',
                  f'B = T.alloc_buffer(({n}, {m}), "int32")',
-                 *_map("B", [n, m], "B[v0, v1] = A[v0, v1] * 2"), *_map("C", [n, m], "C[v0, v1] = A[v0, v1] + 1"),
-                 )  # fmt: skip
+                 *block_of("B", [n, m], "B[v0, v1] = A[v0, v1] * 2"),
+                 *block_of("C", [n, m], "C[v0, v1] = A[v0, v1] + 1"))  # fmt: skip
     return text, lambda sch: sch.compute_inline("B")
 
 
 def _sum(rng: random.Random, declared: bool) -> tuple[str, list[int]]:
-    n, m, k = _numbers(rng, 3)
+    n, m, k = numbers(rng, 3)
     own = "C[vi, vj], " if declared else ""
     lines = [
         f'C = T.alloc_buffer(({n}, {m}), "int32")',
@@ -125,10 +126,10 @@ def _sum(rng: random.Random, declared: bool) -> tuple[str, list[int]]:
         "        with T.init():",
         "            C[vi, vj] = 0",
         "        C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]",
-        *_map("D", [n, m], "D[v0, v1] = C[v0, v1] - 1"),
+        *block_of("D", [n, m], "D[v0, v1] = C[v0, v1] - 1"),
     ]
     params = f'A: T.Buffer(({n}, {k}), "int32"), B: T.Buffer(({k}, {m}), "int32"), D: T.Buffer(({n}, {m}), "int32")'
-    return _main(params, *lines), [n, m, k]
+    return main_of(params, *lines), [n, m, k]
 
 
 def a_sum_that_declares_its_result(rng: random.Random) -> Drawn:
@@ -203,10 +204,10 @@ def blocks_inside_a_block(rng: random.Random) -> Drawn:
     )
     shared = rng.random() < 0.4
     total = tiles * size
-    after = _map("D", [total], "D[v0] = B[v0]") if shared else []
+    after = block_of("D", [total], "D[v0] = B[v0]") if shared else []
     vector = f'T.Buffer(({total},), "int32")'
     params = f"A: {vector}, C: {vector}" + (f", D: {vector}" if shared else "")
-    text = _main(params, f'B = T.alloc_buffer(({total},), "int32")', *lines, *after)
+    text = main_of(params, f'B = T.alloc_buffer(({total},), "int32")', *lines, *after)
     steps: list[Callable[[Schedule], object]] = [
         lambda sch: sch.cache_read("J", 0, "local"),
         lambda sch: sch.compute_at(sch.cache_read("J", 0, "local"), sch.get_loops("J")[0]),
@@ -229,7 +230,7 @@ def blocks_inside_a_block(rng: random.Random) -> Drawn:
 
 def copies_in_a_shared_loop(rng: random.Random) -> Drawn:
     """What is made and read in iterations of one loop is copied within them; others read it later, or nobody."""
-    tiles, size = _numbers(rng, 2)
+    tiles, size = numbers(rng, 2)
     used = rng.choice(("B[o * SIZE + c] + 1", "B[o * SIZE + c] - A[o * SIZE + c]"))
     total, shared = tiles * size, rng.random() < 0.5
 
@@ -239,10 +240,10 @@ def copies_in_a_shared_loop(rng: random.Random) -> Drawn:
 
     value = used.replace("o * SIZE + c", "v")
     lines = [f"for o in range({tiles}):", *block("I", "b", "B[v] = A[v] * 3"), *block("J", "c", f"C[v] = {value}")]
-    after = _map("D", [total], "D[v0] = B[v0]") if shared else []
+    after = block_of("D", [total], "D[v0] = B[v0]") if shared else []
     vector = f'T.Buffer(({total},), "int32")'
     params = f"A: {vector}, C: {vector}" + (f", D: {vector}" if shared else "")
-    text = _main(params, f'B = T.alloc_buffer(({total},), "int32")', *lines, *after)
+    text = main_of(params, f'B = T.alloc_buffer(({total},), "int32")', *lines, *after)
     steps: list[Callable[[Schedule], object]] = [
         lambda sch: sch.cache_read("J", 0, "local", consumer_blocks=["J"]),
         lambda sch: sch.cache_write("I", 0, "local"),
@@ -255,9 +256,9 @@ def copies_in_a_shared_loop(rng: random.Random) -> Drawn:
 
 def a_window_rolled_along_an_outer_loop(rng: random.Random) -> Drawn:
     """Rows overlap from iteration to iteration, columns are tiled inside."""
-    step, more, columns, high, wide = *_numbers(rng, 2, 1, 3), rng.randint(1, 3), rng.randint(2, 4), rng.randint(1, 3)
+    step, more, columns, high, wide = *numbers(rng, 2, 1, 3), rng.randint(1, 3), rng.randint(2, 4), rng.randint(1, 3)
     rows, width = high * step, wide * columns
-    text = _main(
+    text = main_of(
         f'A: T.Buffer(({rows + more}, {width}), "int32"), C: T.Buffer(({rows}, {width}), "int32")',
         f'B = T.alloc_buffer(({rows + more}, {width}), "int32")',
         f"for y, x in T.grid({high}, {wide}):",
@@ -281,7 +282,7 @@ def a_sum_inside_a_block(rng: random.Random) -> Drawn:
         "        C[AT + vi] = C[AT + vi] + A[AT + vi, vk]",
     )  # fmt: skip
     total = tiles * size
-    text = _main(f'A: T.Buffer(({total}, {count}), "int32"), C: T.Buffer(({total},), "int32")', *lines)
+    text = main_of(f'A: T.Buffer(({total}, {count}), "int32"), C: T.Buffer(({total},), "int32")', *lines)
     steps: list[Callable[[Schedule], object]] = [
         lambda sch: sch.decompose_reduction("I", sch.get_loops("I")[rng.randrange(2)]),
         lambda sch: sch.rfactor(sch.split(sch.get_loops("I")[1], factors=[None, 2])[rng.randrange(2)], 0),
@@ -295,7 +296,7 @@ def a_sum_inside_a_block(rng: random.Random) -> Drawn:
 
 def moved_copies_in_a_shared_loop(rng: random.Random) -> Drawn:
     """What is made and read in iterations of one loop is copied within them to other places, or written in others."""
-    n, m, step = *_numbers(rng, 2), rng.randint(1, 3)
+    n, m, step = *numbers(rng, 2), rng.randint(1, 3)
     wide = m * step
 
     def block(name: str, store: str) -> list[str]:
@@ -309,10 +310,10 @@ def moved_copies_in_a_shared_loop(rng: random.Random) -> Drawn:
     outer = [f"for i in range({n}):"] if step == 1 else [f"for i, o in T.grid({n}, {step}):"]
     inner = [*block("I", "B[vi, vj] = A[vi, vj] * 3"), *block("J", f"C[vi, vj] = {used}")]
     lines = [*outer, *(f"    {line}" for line in inner)]
-    after = _map("D", [n, wide], "D[v0, v1] = B[v0, v1]") if rng.random() < 0.5 else []
+    after = block_of("D", [n, wide], "D[v0, v1] = B[v0, v1]") if rng.random() < 0.5 else []
     matrix = f'T.Buffer(({n}, {wide}), "int32")'
     params = f"A: {matrix}, C: {matrix}" + (f", D: {matrix}" if after else "")
-    text = _main(params, f'B = T.alloc_buffer(({n}, {wide}), "int32")', *lines, *after)
+    text = main_of(params, f'B = T.alloc_buffer(({n}, {wide}), "int32")', *lines, *after)
     index_map = rng.choice((
         "lambda i, j: (j, i)", "lambda i, j: (i, j)", f"lambda i, j: (i * {wide} + j,)",
         "lambda i, j: (j // 2, i, j % 2)", f"lambda i, j: ({n - 1} - i, j)",
@@ -334,7 +335,7 @@ def moved_copies_in_a_shared_loop(rng: random.Random) -> Drawn:
 
 def blocks_put_into_one(rng: random.Random) -> Drawn:
     """Blocks side by side under shared loops become one block, which is scheduled within."""
-    tiles, size, more = *_numbers(rng, 2, 2, 5), rng.choice((0, 0, 1))
+    tiles, size, more = *numbers(rng, 2, 2, 5), rng.choice((0, 0, 1))
     total, whole = tiles * size, rng.random() < 0.3
     window, tail = size + more, total + more
     outer = [] if whole else [f"for o in range({tiles}):"]
@@ -348,7 +349,7 @@ def blocks_put_into_one(rng: random.Random) -> Drawn:
     lines = [*block("I", made, tail, "B[v] = A[v] * 3"),
              *block("J", read, total, f"C[v] = B[v] + B[v + {more}]"),
              *block("K", read, total, "D[v] = C[v] - A[v]")]  # fmt: skip
-    text = _main(
+    text = main_of(
         f'A: T.Buffer(({tail},), "int32"), D: T.Buffer(({total},), "int32")',
         f'B = T.alloc_buffer(({tail},), "int32")', f'C = T.alloc_buffer(({total},), "int32")',
         *outer, *(("" if whole else "    ") + line for line in lines),

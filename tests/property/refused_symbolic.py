@@ -18,7 +18,7 @@ SIZES = (1, 2, 5, 8, 13)
 """Values of n at which the programs run."""
 
 
-def _main(rng: random.Random, handles: dict[str, str], *lines: str) -> str:
+def main_of_sizes(rng: random.Random, handles: dict[str, str], *lines: str) -> str:
     """A function of matched buffers over a size n; `handles` are their shapes, by name."""
     head = ", ".join(f"{name.lower()}_in: T.handle" for name in handles)
     own = [f"n = T.{rng.choice(('int32', 'int64'))}()"]
@@ -44,7 +44,7 @@ def layouts_in_blocks(rng: random.Random) -> Drawn:
         f"lambda i, j: (i * {m} + j,)", "lambda i, j: (j, i)", "lambda i, j: (j * n + i,)",
         f"lambda i, j: (i // {size * 2}, i % {size * 2} // 2, j, i % 2)",
     ))  # fmt: skip
-    text = _main(rng, {"A": f"(n, {m})", "C": f"(n, {m})"}, f'B = T.alloc_buffer((n, {m}), "int32")',
+    text = main_of_sizes(rng, {"A": f"(n, {m})", "C": f"(n, {m})"}, f'B = T.alloc_buffer((n, {m}), "int32")',
                  *_map("B", ["n", m], "B[v0, v1] = A[v0, v1] * 2"), *_map("C", ["n", m], "C[v0, v1] = B[v0, v1] - 1"),
                  )  # fmt: skip
     pad = rng.choice((None, 0, 7))
@@ -58,7 +58,7 @@ def rows_by_a_size_of_the_program(rng: random.Random) -> Drawn:
     output = f"x * {rows} * n + y * n + z * n + w" if ones else rng.choice(("y * n + w", f"w * {rows} + y"))
     where = ", ".join(f"v{number}" for number in range(len(shape)))
     whole = f"({', '.join(map(str, shape))})"
-    text = _main(rng, {"A": whole, "C": whole}, f'B = T.alloc_buffer({whole}, "int32")',
+    text = main_of_sizes(rng, {"A": whole, "C": whole}, f'B = T.alloc_buffer({whole}, "int32")',
                  *_map("B", shape, f"B[{where}] = A[{where}] * 2"), *_map("C", shape, f"C[{where}] = B[{where}] - 1"),
                  )  # fmt: skip
     index_map = f"lambda {axes}: ({output},)"
@@ -74,7 +74,7 @@ def rows_by_a_size_of_the_program(rng: random.Random) -> Drawn:
 def copies_of_rows(rng: random.Random) -> Drawn:
     """Rows of n elements that are made and read in iterations of one loop are copied within it."""
     m = rng.randint(2, 6)
-    text = _main(
+    text = main_of_sizes(
         rng, {"A": f"({m}, n)", "C": f"({m}, n)"}, f'B = T.alloc_buffer(({m}, n), "int32")', f"for i in range({m}):",
         "    for j in range(n):", '        with T.block("I"):', '            vi, vj = T.axis.remap("SS", [i, j])',
         "            B[vi, vj] = A[vi, vj] * 3",
@@ -96,7 +96,7 @@ def padded_products(rng: random.Random) -> Drawn:
     rows, columns, inner = (rng.choice(("n", rng.randint(2, 9))) for _ in range(3))
     rows = "n" if "n" not in (columns, inner) else rows
     before = rng.random() < 0.5
-    text = _main(
+    text = main_of_sizes(
         rng, {"A": f"({rows}, {inner})", "B": f"({inner}, {columns})", "D": f"({rows}, {columns})", "N": "(n,)"},
         f'X = T.alloc_buffer(({rows}, {inner}), "int32")', f'C = T.alloc_buffer(({rows}, {columns}), "int32")',
         *(_map("X", [rows, inner], "X[v0, v1] = A[v0, v1] + 1") if before else []),
@@ -127,7 +127,7 @@ def loops_of_both_kinds(rng: random.Random) -> Drawn:
 
     rows, columns = extent(), extent()
     shape = f"({rows}, {columns})"
-    text = _main(
+    text = main_of_sizes(
         rng, {"A": shape, "C": shape, "N": "(n,)"}, f"for i in range({rows}):", f"    for j in range({columns}):",
         '        with T.block("C"):', f"            vi = T.axis.spatial({rows}, i)",
         f"            vj = T.axis.spatial({columns}, j)", "            C[vi, vj] = A[vi, vj] * 2",

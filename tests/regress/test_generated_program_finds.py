@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.schedule.harness import check_numbers
 from workbench.driver.build import build
 from workbench.schedule import Schedule, ScheduleError
 from workbench.tir import nodes as t
@@ -167,7 +168,6 @@ def main(X: T.Buffer((4,), "float32"), Y: T.Buffer((4,), "float32")):
     [
         ("T.serial(4)", "i", "i"),
         ("T.serial(2, 5)", "i % 4", "0"),
-        ("T.serial(1, 6)", "i", "0"),
         ("T.serial(4)", "i", "i % 2"),
     ],
 )
@@ -195,6 +195,31 @@ def main(X: T.Buffer((4, 4), "float32"), Y: T.Buffer((4,), "float32"), B: T.Buff
     with pytest.raises(ScheduleError) as caught:
         schedule.compute_at("make", schedule.get_loops("use")[0])
     assert "make at (" in caught.value.found  # what would run that does not run now
+
+
+def test_a_block_over_a_part_moves_with_that_part() -> None:
+    """Loops that begin late, and end behind a condition: moved, the block wrote all of its domain."""
+    func = function("""
+@T.prim_func
+def main(X: T.Buffer((4, 4), "float32"), Y: T.Buffer((4,), "float32"), B: T.Buffer((4, 4), "float32")):
+    for i in T.serial(1, 6):
+        with T.block("make"):
+            vi = T.axis.spatial(4, i)
+            vj = T.axis.spatial(4, 0)
+            T.where(i < 4)
+            T.reads(X[vi, vj])
+            T.writes(B[vi, vj])
+            B[vi, vj] = X[vi, vj] * T.float32(2)
+    for i in T.serial(4):
+        with T.block("use"):
+            vi = T.axis.spatial(4, i)
+            T.reads(B[0:4, 0:4])
+            T.writes(Y[vi])
+            Y[vi] = B[vi, 0]
+""")
+    schedule = Schedule(func)
+    schedule.compute_at("make", schedule.get_loops("use")[0])
+    check_numbers(func, schedule.func)
 
 
 def sums_so_far(read: str) -> t.PrimFunc:

@@ -18,6 +18,8 @@ from workbench.tir import nodes as t
 
 
 class Found:
+    is_certain = True
+
     def text(self) -> str:
         return "1 is not 2"
 

@@ -143,3 +143,41 @@ def test_deep_nests_are_lowered() -> None:
     assert sum(isinstance(part, t.For) for part in pre_order(lowered)) == 1_001
     with pytest.raises(wb.WorkbenchError, match="E-TIR-INTERPRET"):
         interpret(func.replace(body=body), np.ones(4, "float32"), np.zeros(1, "float32"))
+
+
+GUARDED = """
+@T.prim_func
+def main(A: T.Buffer((5, 8), "int32"), C: T.Buffer((5,), "int32"), n: T.int64):
+    for i, j in T.grid(5, 8):
+        with T.block("S"):
+            vi, vj = T.axis.remap("SR", [i, j])
+            T.where({where})
+            with T.init():
+                C[vi] = 0
+            C[vi] = C[vi] + A[vi, vj]
+"""
+
+
+@pytest.mark.parametrize("where", ["j >= i", "j >= 2", "j < n", "j >= n", "j < 6", "i + j < n", "j < n and i >= 2",
+                                   "j % 2 == 1", "j < i", "j <= i and j < n"])  # fmt: skip
+def test_guards_of_a_reduction_mean_the_same_everywhere(where: str) -> None:
+    """The init runs with the domain's first value, or where nothing of the reduction does: it was put in front of the
+    loop without what the guard says of loops around it (``j >= i``), or of its own beginning (``j >= 2``)."""
+    func = parse(GUARDED.format(where=where))
+    assert isinstance(func, t.PrimFunc)
+    turned = Schedule(func)
+    turned.reorder(*reversed(turned.get_loops("S")))
+    data = np.arange(40, dtype=np.int32).reshape(5, 8)
+    for size in (0, 3, 8):
+        expected = np.full(5, 1000, np.int32)
+        for i in range(5):
+            runs = [j for j in range(8) if eval(where, {"i": i, "j": j, "n": size})]
+            ends = where == "j < n" or (where == "j < n and i >= 2" and i >= 2) or where == "j <= i and j < n"
+            starts = 0 if 0 in runs or (not runs and ends) else 1000
+            expected[i] = starts + data[i, runs].sum()
+        for program in (func, turned.func):
+            found, native = np.full(5, 1000, np.int32), np.full(5, 1000, np.int32)
+            interpret(program, data, found, size)
+            wb.build(program)["main"](data, native, size)
+            np.testing.assert_array_equal(found, expected)
+            np.testing.assert_array_equal(native, expected)

@@ -4,13 +4,14 @@
     accesses.of(buffer, written=True)         # a list of `Access`
     access.forms                              # the least element, a form for each axis, over the loops' variables
 
-Of a block counts what it declares, of one with blocks in it these as well.  Iterators are replaced by what they are
-bound to; forms over them are kept beside, for their domains.
+Of a block counts what it declares.  Where there is more in it than stores one after the other, it may write less than
+that, and have buffers of its own: the statements in it count as well.  Iterators are replaced by what they
+are bound to; forms over them are kept beside, for their domains.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -22,10 +23,10 @@ from ..arith.forms import Form
 from ..arith.nodes import PrimExpr, Var
 from ..arith.scope import Scope, variables_in
 from ..core.equal import structural_equal
-from ..core.node import pre_order, substitute
+from ..core.node import substitute
 from ..tir import nodes as t
 from ..tir.build import point_region
-from .tree import BlockSite, loads_beside, statements_in
+from .tree import BlockSite, has_only_stores, loads_beside, loads_from, statements_in
 
 
 class Condition(NamedTuple):
@@ -68,6 +69,8 @@ class Access:
     iterators: tuple[Iterator, ...]
     reduced: frozenset[int]
     """The variables that drive a reduction: each of their values goes on with what the one before has left."""
+    is_sure: bool
+    """Whether all of it is touched, if anything: not what a block declares that may write less."""
 
 
 class _Frame:
@@ -97,8 +100,9 @@ class _Region(NamedTuple):
     region: t.BufferRegion
     order: int
     frame: _Frame | None
-    is_sum: bool = False
-    """Whether it is what a reduction with an init goes on with: read only where the init may not have run."""
+    is_sure: bool = True
+    own: t.BlockRealize | None = None
+    """The reduction that reads what it writes: its own values, if its init has run."""
 
 
 class Accesses:
@@ -135,27 +139,34 @@ class Accesses:
             point = point_region(stmt.buffer, stmt.indices)
             writes.setdefault(stmt.buffer, []).append(_Region(point, order, frame))
         if isinstance(stmt, t.BlockRealize):
-            block = stmt.block
+            block, is_sure = stmt.block, has_only_stores(stmt.block)
             for region in block.writes:
-                writes.setdefault(region.buffer, []).append(_Region(region, order, inner))
-                if block.init is not None:
-                    reads.setdefault(region.buffer, []).append(_Region(region, order, inner, is_sum=True))
+                writes.setdefault(region.buffer, []).append(_Region(region, order, inner, is_sure))
             for region in block.reads:
                 if block.init is None or not any(_is_same(region, own) for own in block.writes):
                     reads.setdefault(region.buffer, []).append(_Region(region, order, inner))
+            for region in block.writes if block.init is not None else ():
+                reads.setdefault(region.buffer, []).append(_Region(region, order, inner, own=stmt))
 
     def of(self, buffer: t.Buffer, written: bool) -> list[Access]:
-        """The accesses to a buffer, in the order they stand in."""
+        """The accesses to a buffer, in the order they stand in.
+
+        A reduction goes on with its own values; it reads what is there before only if its init may not run first.
+        """
         key = buffer, written
         if key not in self._made:
-            found = self._found[written].get(buffer, ())
-            self._made[key] = [self._access(one) for one in found if not one.is_sum or not self._begins(one.frame)]
+            self._made[key] = [
+                self._access(found)
+                for found in self._found[written].get(buffer, ())
+                if found.own is None or not self._initialises_first(found.own, found.frame)
+            ]
         return self._made[key]
 
     @classmethod
     def around(cls, site: BlockSite) -> Accesses:
         """Of what surrounds one block, for `here`; the iterators of the block around it stand still."""
         made = cls(t.Evaluate(build.const(0)))
+        made._changing = set(site.written)
         for item in site.scope.iter_vars if site.scope is not None else ():
             made.iterators.add(made._enter(item.var, item.dom.min, item.dom.extent))
         path = (*site.path, site.realize)
@@ -184,7 +195,7 @@ class Accesses:
             tuple(form(axis.min) for axis in axes),
             tuple(None if reach is None else reach.shifted(-1) for reach in reaches),
             tuple(self.scope.form(axis.min) if self._is_steady(axis.min) else None for axis in axes),
-            *self._of_block(found.frame, around),
+            *self._of_block(found.frame, around), found.is_sure,
         )  # fmt: skip
 
     def _of_block(self, frame: _Frame | None, around: _Around) -> tuple[tuple[Iterator, ...], frozenset[int]]:
@@ -192,48 +203,47 @@ class Accesses:
         realize = frame.stmt if frame is not None else None
         if not isinstance(realize, t.BlockRealize):
             return (), frozenset()
-        driven = self._driving(realize.block, around, reduced=True) if realize.block.init is not None else ()
-        return around.iterators, frozenset(driven)
-
-    def _driving(self, block: t.Block, around: _Around, reduced: bool) -> frozenset[int]:
-        """The variables that drive the reduction iterators of a block, or the others."""
-        return frozenset(
+        block = realize.block
+        driven = frozenset(
             self.scope.atoms.variable_number(var)
-            for item in block.iter_vars if (item.kind is t.IterKind.REDUCE) is reduced
+            for item in block.iter_vars if block.init is not None and item.kind is t.IterKind.REDUCE
             for var in variables_in(around.values[item.var])
         )  # fmt: skip
+        return around.iterators, driven
 
-    def _begins(self, frame: _Frame | None) -> bool:
-        """Whether a reduction is shown to run its init first, for each element: its loops begin where its domains do.
-
-        for k in range(2): vk = k + 1        # of a domain of 3: what is added is added to what was there before
-        """
-        assert frame is not None and isinstance(frame.stmt, t.BlockRealize)
-        block, around, scope = frame.stmt.block, self._around(frame), self.scope
-        driven = self._driving(block, around, reduced=True)
-        if not driven.isdisjoint(self._driving(block, around, reduced=False)):
-            return False
-        starts = {
-            loop.var: substitute(loop.min, around.values) for loop in around.loops if self.atoms[loop] in driven
-        }
-        begins = all(
-            scope.linear(substitute(around.values[item.var], starts)).same_as(scope.linear(item.dom.min))
-            for item in block.iter_vars if item.kind is t.IterKind.REDUCE
-        )  # fmt: skip
+    def _initialises_first(self, realize: t.BlockRealize, frame: _Frame | None) -> bool:
+        """Whether the init of a block runs in the first iteration of the loops that drive its reduction."""
+        around, (_, driven) = self._around(frame), self._of_block(frame, self._around(frame))
+        starts: dict[Var, PrimExpr] = {}
+        for step in around.loops:
+            if self.atoms[step] in driven:
+                starts[step.var] = substitute(substitute(step.min, around.values), starts)
+        for item in realize.block.iter_vars:
+            value = around.values[item.var]
+            begin = self.scope.linear(substitute(value, starts))
+            is_reduced = item.kind is t.IterKind.REDUCE
+            if not begin.same_as(self.scope.linear(item.dom.min if is_reduced else value)):
+                return False  # another value comes first, or another element
         moving = (one for one in around.conditions if not one.variables.isdisjoint(driven))
-        return begins and all(
-            one.limits and all(scope.bound(substitute(scope.index(limit), starts)).high <= 0 for limit in one.limits)
-            for one in moving
+        return all(one.limits and all(self._rises(limit, driven) for limit in one.limits) for one in moving)
+
+    def _rises(self, form: Form, own: frozenset[int]) -> bool:
+        """Whether a form is shown never to get less as variables of `own` grow."""
+        table = self.scope.atoms.table
+        return all(
+            factor > 0 and (atom in own or ((inner := table[atom].inner) is not None and self._rises(inner, own)))
+            for atom, factor in self.scope.parted(form, own)[0].terms.items()
         )
 
     # --- what is around ---
 
     def _around(self, frame: _Frame | None) -> _Around:
         waiting: list[_Frame] = []
-        while frame is not None and frame.known is None:
+        known: _Around | None = None
+        while frame is not None and (known := frame.known) is None:
             waiting.append(frame)
             frame = frame.outer
-        around = _Around() if frame is None or frame.known is None else frame.known
+        around = known or _Around()
         for inner in reversed(waiting):
             around = inner.known = self._in(inner, around)
         return around
@@ -253,8 +263,9 @@ class Accesses:
             return around._replace(values={**around.values, stmt.var: value})
         if isinstance(stmt, t.IfThenElse):
             condition = n.Not(stmt.condition) if frame.branch == "else" else stmt.condition
-            return around._replace(conditions=(*around.conditions, *self._conditions(condition, around)))
-        sometimes = Condition((frame.branch, id(stmt)), frozenset(), ())
+            key = frame.branch, id(stmt)
+            return around._replace(conditions=(*around.conditions, *self._conditions(condition, around, key)))
+        sometimes = Condition((frame.branch, id(stmt)), self._all_of(around.loops), ())
         return around._replace(conditions=(*around.conditions, sometimes))
 
     def _in_block(self, realize: t.BlockRealize, around: _Around) -> _Around:
@@ -267,7 +278,7 @@ class Accesses:
             begin, extent = self.scope.form(item.dom.min), self.scope.form(item.dom.extent)
             last = None if begin is None or extent is None else begin.plus(extent).shifted(-1)
             iterators.append(Iterator(atom, self.scope.form(values[item.var]), begin, last))
-        conditions = (*around.conditions, *self._conditions(realize.predicate, around))
+        conditions = (*around.conditions, *self._conditions(realize.predicate, around, id(realize)))
         return _Around(around.loops, conditions, values, tuple(iterators))
 
     def _enter(self, var: Var, begin: PrimExpr, extent: PrimExpr) -> int:
@@ -277,14 +288,19 @@ class Accesses:
             return number
         return self.scope.enter(var, begin, extent)
 
-    def _conditions(self, condition: PrimExpr, around: _Around) -> list[Condition]:
+    def _all_of(self, loops: Sequence[t.For]) -> frozenset[int]:
+        """Their variables: what is not known of a condition may be otherwise in each iteration."""
+        return frozenset(self.atoms[step] for step in loops)
+
+    def _conditions(self, condition: PrimExpr, around: _Around, where: Any) -> list[Condition]:
+        """The conjuncts of a condition; `where` tells apart those whose value changes."""
         found: list[Condition] = []
-        for part in conjuncts(substitute(condition, around.values)):
+        for at, part in enumerate(conjuncts(substitute(condition, around.values))):
             if isinstance(part, n.IntImm) and part.value:
                 continue
             made = self.scope.result(part)
             if not self._is_steady(part):
-                found.append(Condition(("changes", id(part)), frozenset(), ()))
+                found.append(Condition(("changes", where, at), self._all_of(around.loops), ()))
             elif not (isinstance(made.expr, n.IntImm) and made.expr.value):
                 found.append(self._condition(part, made.key))
         return found
@@ -299,9 +315,7 @@ class Accesses:
 
     def _is_steady(self, expr: PrimExpr) -> bool:
         """Whether an expression loads nothing that is stored here: equal ones are one value then."""
-        return isinstance(expr, (Var, n.IntImm)) or not any(
-            isinstance(node, t.BufferLoad) and node.buffer in self._changing for node in pre_order(expr)
-        )
+        return not loads_from(expr, self._changing)
 
 
 _AROUND = (t.For, t.BlockRealize, t.LetStmt, t.IfThenElse, t.While)
@@ -311,7 +325,7 @@ _AROUND = (t.For, t.BlockRealize, t.LetStmt, t.IfThenElse, t.While)
 def _inside(stmt: t.Stmt, frame: _Frame | None, inner: _Frame | None) -> list[tuple[Any, _Frame | None]]:
     """The statements in a statement, with what is around them: `inner`, where nothing else is."""
     if isinstance(stmt, t.BlockRealize):
-        if not _has_blocks(stmt.block):
+        if has_only_stores(stmt.block):
             return []
         init = stmt.block.init
         first: list[tuple[Any, _Frame | None]] = [] if init is None else [(init, _Frame(stmt.block, inner, "init"))]
@@ -319,16 +333,6 @@ def _inside(stmt: t.Stmt, frame: _Frame | None, inner: _Frame | None) -> list[tu
     if isinstance(stmt, t.IfThenElse) and stmt.else_case is not None:
         return [(stmt.then_case, inner), (stmt.else_case, _Frame(stmt, frame, "else"))]
     return [(part, inner) for part in statements_in(stmt)]
-
-
-def _has_blocks(block: t.Block) -> bool:
-    stack = statements_in(block)
-    while stack:
-        stmt = stack.pop()
-        if isinstance(stmt, t.BlockRealize):
-            return True
-        stack += statements_in(stmt)
-    return False
 
 
 def _is_same(one: t.BufferRegion, other: t.BufferRegion) -> bool:

@@ -3,7 +3,7 @@
     facts = binding_facts(site)
     facts.injective, facts.covers, facts.guards_only
 
-Invariant: answers are sound, not complete: False means "not shown".  Loops of symbolic extent have iterations.
+Invariant: answers are sound, not complete: False means "not shown".  Loops of symbolic extent may have no iterations.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from .accesses import Access, Accesses, Condition
 from .box_forms import Box, Span, holds
 from .filled_boxes import filled
 from .tree import BlockSite, extent_of
+from .unfused import unfused
 
 
 class _Bound:
@@ -104,6 +105,9 @@ def binding_facts(site: BlockSite, inner: Sequence[t.For] | None = None) -> Bind
     `covers` is about the whole domain, `injective` about the instances run while the other loops stand still.
     """
     loops = site.loops if inner is None else tuple(inner)
+    apart = unfused(site)
+    if apart is not None:
+        return binding_facts(apart.site, apart.loops(loops))
     key = ("bindings", *map(id, loops))
     if key not in site.facts:
         site.facts[key] = BindingFacts(_bound(site), loops)
@@ -112,13 +116,17 @@ def binding_facts(site: BlockSite, inner: Sequence[t.For] | None = None) -> Bind
 
 def writes_box(site: BlockSite, region: t.BufferRegion, inner: Sequence[t.For]) -> bool:
     """True if, while the loops `inner` run, a block writes every element of the hull of `region` (in its domain)."""
+    apart = unfused(site)
+    if apart is not None:
+        return writes_box(apart.site, region, apart.loops(inner))
     bound = _bound(site)
     return bound.filled(bound.accesses.here(region), inner) is not None and bound.guards_only
 
 
 def guards_only(site: BlockSite) -> bool:
     """True if every conjunct of the predicate holds wherever the iterators are in their domains."""
-    return _bound(site).guards_only
+    apart = unfused(site)
+    return _bound(site if apart is None else apart.site).guards_only
 
 
 def writes_once(block: t.Block, held: Iterable[Var] = ()) -> bool:

@@ -51,7 +51,7 @@ def joined(scope: Scope, boxes: Sequence[Box]) -> list[Box]:
 def _together(scope: Scope, one: Box, other: Box) -> Box | None:
     """What two boxes that are alike along all axes but one fill there, the first from below; None with a gap.
 
-    One of them may be empty: what is told is no more than the other then, as their ends meet.
+    One of them may be empty, or in the other: what is told is no more than the other then, as their ends meet.
     """
     apart = [at for at, pair in enumerate(zip(one, other, strict=True)) if _key(pair[:1]) != _key(pair[1:])]
     if len(apart) != 1:
@@ -60,7 +60,7 @@ def _together(scope: Scope, one: Box, other: Box) -> Box | None:
     if max(map(len, (*below, *above))) > 1:
         return None
     (low,), (high,), (begin,), (end,) = *below, *above
-    if not (scope.at_most(begin, high.shifted(1)) and scope.at_most(low, begin) and scope.at_most(high, end)):
+    if not (scope.at_most(begin, high.shifted(1)) and scope.at_most(low, begin)):
         return None
     return (*one[: apart[0]], Span((low,), (end,)), *one[apart[0] + 1 :])
 

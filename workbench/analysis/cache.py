@@ -12,7 +12,7 @@ are counted but do not disturb the next level; nothing is prefetched; caches sta
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,19 +81,17 @@ class CacheReport(Fact):
 
     def by_buffer(self) -> dict[str, tuple[int, ...]]:
         """Accesses, then misses by level, of each buffer."""
-        found: dict[str, list[int]] = {}
-        for site in self.sites:
-            row = found.setdefault(site.buffer, [0] * (1 + len(self.levels)))
-            for column, count in enumerate((site.accesses, *site.misses)):
-                row[column] += count
-        return {name: tuple(row) for name, row in found.items()}
+        return self._by(lambda site: (site.buffer,))
 
     def by_loop(self) -> dict[str, tuple[int, ...]]:
         """Accesses, then misses by level, of what stands under each loop (by name)."""
+        return self._by(lambda site: site.loops)
+
+    def _by(self, names: Callable[[SiteCount], tuple[str, ...]]) -> dict[str, tuple[int, ...]]:
         found: dict[str, list[int]] = {}
         for site in self.sites:
-            for loop in dict.fromkeys(site.loops):
-                row = found.setdefault(loop, [0] * (1 + len(self.levels)))
+            for name in dict.fromkeys(names(site)):
+                row = found.setdefault(name, [0] * (1 + len(self.levels)))
                 for column, count in enumerate((site.accesses, *site.misses)):
                     row[column] += count
         return {name: tuple(row) for name, row in found.items()}

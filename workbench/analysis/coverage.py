@@ -31,6 +31,11 @@ class LeftOut:
 
     at: dict[Var, int]
 
+    @property
+    def is_certain(self) -> bool:
+        """All conditions are affine, else nothing is said."""
+        return True
+
     def text(self) -> str:
         """nothing runs at vi = 3, vj = 0"""
         return f"nothing runs at {', '.join(f'{var.name} = {value}' for var, value in self.at.items())}"

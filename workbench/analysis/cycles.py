@@ -19,6 +19,7 @@ from math import prod
 
 import numpy as np
 
+from ..arith.nodes import literal
 from ..target.memory import Nominal
 from ..target.target import Target
 from ..tir import nodes as t
@@ -26,6 +27,7 @@ from .fact import Fact
 from .instances import variables_in
 from .operations import operations
 from .trace import AccessTrace, Site
+from .tree import loops_around
 
 
 @dataclass(frozen=True)
@@ -168,7 +170,7 @@ def _parallel_sums(
     _, path = paths[id(_statement_of(trace, number))]
     inside = path[next(i for i, item in enumerate(path) if item is loop) + 1 :]
     used = {name for index in trace.sites[number].access.indices for name in variables_in(index)}
-    return max(1, prod(getattr(item.extent, "value", 1) for item in inside if id(item.var) in used))
+    return max(1, prod(literal(item.extent, 1) for item in inside if id(item.var) in used))
 
 
 def innermost(path: Sequence[t.For]) -> t.For | None:
@@ -202,16 +204,4 @@ def kept_in_registers(loop: t.For | None, accesses: Sequence[object]) -> list[bo
 
 def statement_paths(func: t.PrimFunc) -> dict[int, tuple[t.BufferStore, tuple[t.For, ...]]]:
     """Each statement with accesses of its own, and the loops around it."""
-    found: dict[int, tuple[t.BufferStore, tuple[t.For, ...]]] = {}
-    stack: list[tuple[t.Stmt, tuple[t.For, ...]]] = [(func.body, ())]
-    while stack:
-        stmt, path = stack.pop()
-        found[id(stmt)] = (stmt, path)  # type: ignore[assignment]
-        inner = (*path, stmt) if isinstance(stmt, t.For) else path
-        if isinstance(stmt, t.SeqStmt):
-            stack.extend((part, inner) for part in stmt.stmts)
-        elif isinstance(stmt, t.IfThenElse):
-            stack.extend((part, inner) for part in (stmt.then_case, stmt.else_case) if part is not None)
-        elif isinstance(stmt, (t.For, t.LetStmt, t.AllocBuffer, t.While)):
-            stack.append((stmt.body, inner))
-    return found
+    return {id(stmt): (stmt, loops) for stmt, loops in loops_around(func.body)}  # type: ignore[misc]

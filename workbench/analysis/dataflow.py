@@ -10,7 +10,7 @@ The method: what one instance of a read touches is over-approximated by a box, w
 boxes: by writers that come before it in the same iteration of the loops around both, and by earlier iterations of such
 a loop.  Ends of boxes are forms of the variables that stand still.
 
-Invariant: "not carried" is proof.  Loops of symbolic extent have iterations.
+Invariant: "not carried" is proof.  Loops of symbolic extent may have no iterations.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ class Dataflow:
 
     def _at_ends(self, inner: Form | None, own: Collection[int], side: int) -> Form | None:
         """An end of an index over a block's iterators by their domains."""
-        if inner is None or not self.accesses.scope.moves(inner, own):
+        if inner is None:
             return None
         end = self.accesses.scope.ends(inner, own)[side]
         return None if end is None or self.accesses.scope.moves(end, self.accesses.iterators) else end

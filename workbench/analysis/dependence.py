@@ -14,17 +14,18 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from ..arith import nodes as a
-from ..arith.build import conjuncts
+from ..arith.build import conjuncts, logical_not
 from ..core.equal import same
 from ..core.node import Node, post_order
 from ..core.whole_import import import_whole
 from ..tir import nodes as t
 from .isl_text import NotAffine, Writer, bounds, relation, tuple_of
 from .recovery import Touch, touches
-from .tree import BlockSite
+from .tree import BlockSite, has_only_stores
 
 __all__ = [
     "Conflict",
@@ -51,6 +52,11 @@ class Conflict:
     first_at: dict[str, int]
     second_at: dict[str, int]
     element: tuple[int, ...]
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether both iterations surely run: no condition was left out that may keep one from it."""
+        return _runs_as_told(self.first.site) and _runs_as_told(self.second.site)
 
     def text(self) -> str:
         """iteration i=0, j=14 writes A[1, 13], which iteration i=1, j=13 reads"""
@@ -114,9 +120,27 @@ class _Relation:
 
 
 def loop_conditions(site: BlockSite, writer: Writer) -> list[str]:
-    """The bounds of the loops around a block, and its predicate, in isl's notation.  Raises `NotAffine`."""
-    conditions = map(writer.condition, conjuncts(site.realize.predicate))
+    """The bounds of the loops around a block, and the conditions under which it runs, as far as they are affine, in
+    isl's notation.  Raises `NotAffine`."""
+    conditions = map(writer.condition, conditions_of(site))
     return [*bounds(writer, "x", site.loops), *(text for text in conditions if text is not None)]
+
+
+def conditions_of(site: BlockSite) -> list[a.PrimExpr]:
+    """What has to hold for a block to run, by its predicate and the statements around it."""
+    found = conjuncts(site.realize.predicate)
+    for stmt, inner in pairwise((*site.path, site.realize)):
+        if isinstance(stmt, t.IfThenElse):
+            found += conjuncts(stmt.condition if inner is stmt.then_case else logical_not(stmt.condition))
+        elif isinstance(stmt, t.While):
+            found += conjuncts(stmt.condition)
+    return found
+
+
+def _runs_as_told(site: BlockSite) -> bool:
+    """Whether the relations of a block's accesses say exactly when it runs: all conditions are affine."""
+    affine = Writer()
+    return all(affine.condition(condition) is not None for condition in conditions_of(site))
 
 
 def site_writer(site: BlockSite) -> Writer:
@@ -391,12 +415,4 @@ def is_point(touch: Touch) -> bool:
 
 def is_plain(site: BlockSite) -> bool:
     """A block whose stores run unconditionally."""
-    stack: list[t.Stmt] = [site.block.body]
-    while stack:
-        stmt = stack.pop()
-        if isinstance(stmt, t.SeqStmt):
-            stack.extend(stmt.stmts)
-        elif not isinstance(stmt, t.BufferStore):
-            return False
-    affine = Writer()
-    return all(affine.condition(condition) is not None for condition in conjuncts(site.realize.predicate))
+    return has_only_stores(site.block) and _runs_as_told(site)

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arith.build import conjuncts
+from ..arith.nodes import literal
 from ..core.errors import WorkbenchError
 from ..tir import nodes as t
 from ..tir.array_values import Loader, values
@@ -109,7 +110,7 @@ def _happens(names: set[int], around: Around) -> tuple[bool, bool]:
     """(whether loops that no index mentions have an iteration that fulfils the conditions on them, exact)."""
     if not any(variables_in(condition) & names for condition, _ in around.conditions):
         loops = [loop for loop in around.free if id(loop.var) in names]
-        return all(getattr(loop.extent, "value", 1) > 0 for loop in loops), True
+        return all(literal(loop.extent, 1) > 0 for loop in loops), True
     found, exact, count = _enumerated(names, around)
     return found is None or count > 0, exact
 

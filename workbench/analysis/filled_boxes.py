@@ -3,7 +3,8 @@
     filled(accesses, write, own)              # `own`: the atoms of the loops that run; None where it is not shown
     filled(accesses, write, own, last)        # the loop of `last` only up to before where it stands
 
-Conditions that say how far a loop, or an iterator of the block, goes make the box smaller; others are refused.
+Conditions that say how far a loop, or an iterator of the block, goes make the box smaller; others are refused.  A loop
+may have no iterations (a symbolic extent): the box is empty then, or the loop is shown to have some.
 """
 
 from __future__ import annotations
@@ -14,14 +15,17 @@ from typing import Any
 
 from ..arith.digits import Digits, Run, run_of
 from ..arith.forms import Form
+from ..arith.scope import Scope
 from .accesses import Access, Accesses, Condition
 from .box_forms import Box, Span
 
 
 def filled(accesses: Accesses, write: Access, own: frozenset[int], last: int | None = None) -> Box | None:
     """See the module's header."""
-    if any(reach is None or reach.constant != 0 for reach in write.reaches):
+    if not write.is_sure or any(reach is None or reach.constant != 0 for reach in write.reaches):
         return None  # what a block may write, not what it surely writes
+    if not all(_runs(accesses.scope, write, atom) for atom in own):
+        return None
     taken: dict[int, Run] = {}
     if last is not None:
         run = run_of(accesses.scope, last, own)
@@ -60,7 +64,9 @@ class _Filling:
         if runs is None or (last is not None and not any(self._begins_empty(run, last) for run in runs)):
             return None
         ends = {atom: self._met(run, self.held[atom]) for atom, run in zip(values, runs[len(loose) :], strict=True)}
-        used = {found[0] for found in plain if found is not None}
+        used = [found[0] for found in plain if found is not None]
+        if len(set(used)) < len(used):  # a diagonal
+            return None
         if not all(self._is_there(ends[atom]) for atom in self.held if atom not in used):
             return None
         whole = iter(runs)
@@ -91,10 +97,7 @@ class _Filling:
 
     def _plain(self, inner: Form | None) -> tuple[int, int] | None:
         """The iterator with ends of its own that an index is, and what is added to it."""
-        if inner is None or len(inner.terms) != 1:
-            return None
-        ((atom, factor),) = inner.terms.items()
-        return (atom, inner.offset) if factor == 1 and atom in self.held else None
+        return (inner.atom, inner.offset) if inner is not None and inner.atom in self.held else None
 
     def _met(self, run: Run, held: Span) -> Span:
         """The values of a run within other ends; ends that others make needless are left out."""
@@ -115,7 +118,7 @@ class _Filling:
         length = run.high.plus(run.low, -1).shifted(1)
         factor = length.terms.get(last, 0)
         begin = self.scope.ends(Form({last: 1}, 0), (last,))[0]
-        if not factor or begin is None:
+        if begin is None:
             return False
         first = length.plus(Form({last: 1}, 0), -factor).plus(begin, factor)
         return not self.scope.moves(first, (last,)) and self.scope.at_most(first, Form({}, 0))
@@ -192,14 +195,16 @@ class _Filling:
             rest = limit.plus(value, -factor)
             if not self.scope.moves(rest, self.own):
                 return (rest.times(-1), True) if factor > 0 else (rest, False)
-        if len(value.terms) == 1 and not value.offset:
-            ((number, factor),) = value.terms.items()
-            atom = self.scope.atoms.table[number]
-            rest = None if atom.inner is None or factor != 1 else limit.plus(atom.inner, -1)
-            # x <= c * d + d - 1 is x // d <= c
-            if rest is not None and rest.constant is not None and (1 - rest.constant) % atom.divisor == 0:
-                return Form({}, -rest.constant // atom.divisor), True
         return None
+
+
+def _runs(scope: Scope, write: Access, atom: int) -> bool:
+    """Whether a loop is shown to have iterations, or what is written goes with it: all of it, or no part.
+
+    A reduction over nothing writes all the same: its init.
+    """
+    goes_with_it = any(form is not None and scope.moves(form, (atom,)) for form in write.forms)
+    return goes_with_it or atom in write.reduced or scope.has_iterations(atom)
 
 
 def _whole(run: Run) -> Span:

@@ -52,6 +52,11 @@ class Difference:
     gained: tuple[str, ...]
     """Who wrote what it would read then and does not read now."""
 
+    @property
+    def is_certain(self) -> bool:
+        """All conditions are affine, else nothing is said."""
+        return True
+
     def text(self) -> str:
         """use at (0) reads M[0] as again at (0) left it; then as make at (0) left it"""
         subject = f"{self.reader} at {_point(self.at)} would read {self.element}" if self.reader else self.element

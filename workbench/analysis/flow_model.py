@@ -15,11 +15,10 @@ from functools import lru_cache
 from typing import Any
 
 from ..arith import nodes as a
-from ..arith.build import conjuncts
 from ..arith.intrinsics import is_pure
 from ..core.node import post_order
 from ..tir import nodes as t
-from .dependence import is_plain, library, site_writer
+from .dependence import conditions_of, is_plain, library, site_writer
 from .isl_text import NotAffine, Writer, bounds, relation, tuple_of
 from .reduction_loops import adds_once
 from .tree import BlockSite, Tree
@@ -173,7 +172,7 @@ class _Builder:
         values = ", ".join(writer.expr(value) for _, value in site.bindings)
         spatial = ", ".join(writer.expr(value) for item, value in site.bindings if item.kind is not t.IterKind.REDUCE)
         time = _time(self.tree, site)
-        updating = block.name in self.commuting
+        updating = _commutes(site, self.commuting)
         self.names[tuple_name("S", block.name)] = self.names[tuple_name("J", block.name)] = block.name
         executions = [("R", 1, values, "S"), ("U" if updating else "W", 2, values, "S")]
         starts = [*domain]
@@ -194,6 +193,8 @@ class _Builder:
                 self._access(kind, writer, tuple_name("R", block.name), loops, region, domain)
         for region in block.writes:
             kind = "updates" if updating else "writes"
+            if block.init is not None and not updating:  # each goes on with what the one before has left
+                self._access("sinks", writer, tuple_name("R", block.name), loops, region, domain)
             self._access(kind, writer, tuple_name("U" if updating else "W", block.name), loops, region, domain)
             if block.init is not None:
                 self._access("writes", writer, tuple_name("I", block.name), loops, region, starts)
@@ -247,10 +248,10 @@ def _union_map(text: str) -> Any:
 def running_conditions(site: BlockSite, writer: Writer) -> list[str]:
     """When a block runs, exactly, in isl's notation.  Raises `NotAffine`."""
     found = bounds(writer, "x", site.loops)
-    for condition in conjuncts(site.realize.predicate):
+    for condition in conditions_of(site):
         text = writer.condition(condition)
         if text is None:
-            raise NotAffine(f"the predicate of {site.name} is not affine")
+            raise NotAffine(f"a condition on {site.name} is not affine")
         found.append(text)
     return found
 
@@ -270,6 +271,11 @@ def _time(tree: Tree, site: BlockSite) -> list[str]:
     return found
 
 
+def _commutes(site: BlockSite, updates: Collection[str]) -> bool:
+    """Whether a block hands on the set of its updates; else each goes on with what the one before has left."""
+    return site.name in updates and adds_once(site)
+
+
 def _require_understood(tree: Tree, site: BlockSite, updates: Collection[str]) -> None:
     """Raise `NotAffine` for blocks whose effects are not exactly their declared regions."""
     block = site.block
@@ -281,10 +287,5 @@ def _require_understood(tree: Tree, site: BlockSite, updates: Collection[str]) -
     for region in block.writes:
         if not all(isinstance(axis.extent, a.IntImm) and axis.extent.value == 1 for axis in region.region):
             raise NotAffine(f"{site.name} writes more than single elements")
-    if block.name in updates:
-        if not adds_once(site):
-            raise NotAffine(f"{site.name} may update an element twice with one value")
-    elif block.init is not None:
-        raise NotAffine(f"{site.name} reduces in a way of its own")
-    elif not is_plain(site):
+    if not (_commutes(site, updates) or is_plain(site)):
         raise NotAffine(f"{site.name} writes under a condition")

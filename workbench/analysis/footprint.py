@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..arith.nodes import literal
 from ..core.errors import WorkbenchError
 from ..target.memory import CacheLevel
 from ..tir import nodes as t
@@ -25,6 +26,7 @@ from .index_tables import loader
 from .instances import Instances, instances
 from .programs import plain, target_of
 from .sites import ordered
+from .tree import loops_around
 
 
 @dataclass(frozen=True)
@@ -121,21 +123,7 @@ def footprints(
 
 def loops_of(func: t.PrimFunc) -> list[tuple[t.For, tuple[t.For, ...]]]:
     """Each loop with the loops around it, in the order of the text."""
-    found: list[tuple[t.For, tuple[t.For, ...]]] = []
-    stack: list[tuple[t.Stmt, tuple[t.For, ...]]] = [(func.body, ())]
-    while stack:
-        stmt, outer = stack.pop()
-        inner = outer
-        if isinstance(stmt, t.For):
-            found.append((stmt, outer))
-            inner = (*outer, stmt)
-        if isinstance(stmt, t.SeqStmt):
-            stack.extend((part, inner) for part in reversed(stmt.stmts))
-        elif isinstance(stmt, t.IfThenElse):
-            stack.extend((part, inner) for part in (stmt.else_case, stmt.then_case) if part is not None)
-        elif isinstance(stmt, (t.For, t.LetStmt, t.AllocBuffer, t.While)):
-            stack.append((stmt.body, inner))
-    return found
+    return [(stmt, outer) for stmt, outer in loops_around(func.body) if isinstance(stmt, t.For)]
 
 
 def middle(loops: Sequence[t.For]) -> dict[int, Any]:
@@ -166,7 +154,7 @@ def _level(
     size = sum(buffer.bytes for buffer in buffers)
     fits = next((cache.name for cache in caches if size <= cache.size), "memory")
     name, kind = (loop.var.name, str(loop.kind)) if loop is not None else ("", "")
-    extent = getattr(loop.extent, "value", -1) if loop is not None else 1
+    extent = literal(loop.extent, -1) if loop is not None else 1
     return LevelFootprint(name, depth, extent, kind, buffers, fits)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arith.nodes import literal
 from ..core.errors import WorkbenchError
 from ..tir import nodes as t
 from ..tir.array_values import Loader, Values, refuse_load, values
@@ -49,7 +50,7 @@ def _given(func: t.PrimFunc, inputs: Mapping[str, Any]) -> Tables:
         )  # fmt: skip
     made: Tables = {}
     for name, array in inputs.items():
-        shape = tuple(int(getattr(extent, "value", -1)) for extent in parameters[name].shape)
+        shape = tuple(int(literal(extent, -1)) for extent in parameters[name].shape)
         try:
             made[id(parameters[name])] = np.asarray(array).astype(np.int64).reshape(shape)
         except ValueError:
@@ -78,7 +79,7 @@ def _compute(func: t.PrimFunc, tables: Tables, load: Loader) -> None:
 def _contents(group: list[Instances], load: Loader) -> np.ndarray | None:
     first = group[0].stmt
     assert isinstance(first, t.BufferStore)
-    shape = tuple(int(getattr(extent, "value", -1)) for extent in first.buffer.shape)
+    shape = tuple(int(literal(extent, -1)) for extent in first.buffer.shape)
     if min(shape, default=0) < 0:
         return None
     table = np.zeros(shape, np.int64)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arith.nodes import PrimExpr, Var
+from ..arith.nodes import PrimExpr, Var, literal
 from ..core.errors import WorkbenchError
 from ..core.node import pre_order
 from ..tir import nodes as t
@@ -76,7 +76,7 @@ def counted(loops: tuple[t.For, ...], guards: tuple[Guard, ...], load: Loader = 
         return (free, True) if all(_known(guard, load) for guard in guards) else (free, False)
     grid = enumerate_loops(tied)
     if grid is None:
-        return free * prod(max(0, getattr(loop.extent, "value", 1)) for loop in tied), False
+        return free * prod(max(0, literal(loop.extent, 1)) for loop in tied), False
     count, known = grid
     holds = np.ones(count, bool)
     exact = True

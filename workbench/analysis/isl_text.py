@@ -61,7 +61,11 @@ class Writer:
         return rule(self.expr(root.a, depth + 1), self.expr(root.b, depth + 1))
 
     def condition(self, root: PrimExpr) -> str | None:
-        """A comparison, or None if it is not affine (a domain without it is larger, which is safe)."""
+        """A condition on integers, or None if it is not affine (a domain without it is larger, which is safe)."""
+        if isinstance(root, (a.Or, a.And)):
+            parts = self.condition(root.a), self.condition(root.b)
+            word = " or " if isinstance(root, a.Or) else " and "
+            return None if None in parts else f"({word.join(map(str, parts))})"
         sign = _COMPARISONS.get(type(root))
         if sign is None or not isinstance(root, a.CompareExpr) or not root.a.dtype.is_integer:
             return None

@@ -24,7 +24,7 @@ from ..tir.array_values import values
 from .fact import Fact
 from .instances import enumerate_loops, variables_in
 from .programs import function_of
-from .tree import BlockSite, Tree
+from .tree import BlockSite, Tree, loops_around
 
 _WINDOW = 16
 """Points along each axis that are kept."""
@@ -150,19 +150,9 @@ def _nest(func: t.PrimFunc, block: Any) -> _Nest:
 
 
 def _plain_nest(func: t.PrimFunc) -> _Nest:
-    stack: list[tuple[t.Stmt, tuple[t.For, ...]]] = [(func.body, ())]
-    while stack:
-        stmt, loops = stack.pop()
+    for stmt, loops in loops_around(func.body):
         if isinstance(stmt, t.BufferStore):
             return _Nest(stmt.buffer.name, loops, {loop.var.name: loop.var for loop in loops}, (), None)
-        if isinstance(stmt, t.SeqStmt):
-            stack.extend((part, loops) for part in reversed(stmt.stmts))
-        elif isinstance(stmt, t.IfThenElse):
-            stack.append((stmt.then_case, loops))
-        elif isinstance(stmt, t.For):
-            stack.append((stmt.body, (*loops, stmt)))
-        elif isinstance(stmt, (t.LetStmt, t.AllocBuffer, t.While)):
-            stack.append((stmt.body, loops))
     raise WorkbenchError("E-ANALYSIS-BLOCK", "the function computes nothing", nodes=(func,))
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..arith.forms import Form
-from ..arith.nodes import PrimExpr, Var
+from ..arith.nodes import PrimExpr, Var, literal
 from ..arith.scope import Scope
 from ..core.node import substitute
 from ..tir import nodes as t
@@ -199,7 +199,7 @@ def _slice(buffer: t.Buffer, axis: int, bounds: list[Bound | None], scope: Scope
     if joined is None:
         return ":"
     low, high = joined.low, joined.high
-    extent = getattr(buffer.shape[axis], "value", None)
+    extent = literal(buffer.shape[axis], None)
     if low.constant is not None and low.constant < 0:
         low = Form({}, 0)
     if high.constant is not None and extent is not None and high.constant >= extent:

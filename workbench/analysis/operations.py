@@ -16,6 +16,7 @@ from ..arith import nodes as a
 from ..arith.nodes import PrimExpr
 from ..core.module import IRModule
 from ..core.node import children, pre_order
+from ..core.walks import folded
 from ..tir import nodes as t
 from ..tir.array_values import operands
 from .index_tables import loader
@@ -34,31 +35,21 @@ def operations(value: PrimExpr, fused: bool = False) -> int:
 
     Of an ``if_then_else`` the costlier arm counts.  A node that stands twice counts once.
     """
-    done: dict[int, tuple[int, bool]] = {}
     seen: set[int] = set()
-    stack: list[tuple[PrimExpr, bool]] = [(value, False)]
-    while stack:
-        node, ready = stack.pop()
-        if id(node) in done:
-            continue
-        parts = () if isinstance(node, t.BufferLoad) else operands(node)
-        if not ready and parts:
-            stack.append((node, True))
-            stack.extend((part, False) for part in parts)
-            continue
-        done[id(node)] = _counted(node, parts, done, seen, fused)
-    return done[id(value)][0]
+    return folded(value, _parts, lambda node, known: _counted(node, known, seen, fused))[0]
 
 
-def _counted(
-    node: PrimExpr, parts: tuple[PrimExpr, ...], done: dict[int, tuple[int, bool]], seen: set[int], fused: bool
-) -> tuple[int, bool]:
+def _parts(node: PrimExpr) -> tuple[PrimExpr, ...]:
+    return () if isinstance(node, t.BufferLoad) else operands(node)
+
+
+def _counted(node: PrimExpr, known: list[tuple[int, bool]], seen: set[int], fused: bool) -> tuple[int, bool]:
     """(operations, whether the value is data) of a node whose parts are known."""
-    counts = []
-    for part in parts:
-        counts.append(0 if id(part) in seen and part is not node else done[id(part)][0])
+    parts, counts = _parts(node), list[int]()
+    for part, (count, _) in zip(parts, known, strict=True):
+        counts.append(0 if id(part) in seen else count)
         seen.add(id(part))
-    is_data = isinstance(node, t.BufferLoad) or node.dtype.is_float or any(done[id(part)][1] for part in parts)
+    is_data = isinstance(node, t.BufferLoad) or node.dtype.is_float or any(moved for _, moved in known)
     if isinstance(node, a.Call) and node.op == "if_then_else":
         return counts[0] + max(counts[1:]), is_data
     total = sum(counts)

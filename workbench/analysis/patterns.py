@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..arith.nodes import literal
 from ..arith.scope import Scope
 from ..target.target import Target
 from ..tir import nodes as t
@@ -167,7 +168,7 @@ def _vector_use(loop: t.For, inside: list[GuardedAccess], target: Target) -> Vec
     widest = max(stored, key=lambda dtype: dtype.bits) if stored else None
     bits = widest.bits if widest is not None else 32
     lanes = max(1, target.lanes * 32 // bits)
-    extent = getattr(loop.extent, "value", 0)
+    extent = literal(loop.extent, 0)
     remarks: list[str] = []
     if extent % lanes:
         remarks.append(f"fills {extent} of {-(-extent // lanes) * lanes} lanes")

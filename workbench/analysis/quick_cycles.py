@@ -18,7 +18,9 @@ from typing import Any
 import numpy as np
 
 from ..arith import nodes as a
+from ..arith.nodes import literal
 from ..core.errors import WorkbenchError
+from ..core.walks import parents_first
 from ..target.memory import CacheLevel
 from ..tir import nodes as t
 from ..tir.array_values import values
@@ -212,7 +214,7 @@ def _width(access: GuardedAccess) -> tuple[int, int]:
     if not isinstance(index, a.Ramp):
         lanes = index.dtype.lanes
         return size * lanes, lanes
-    apart = abs(int(getattr(index.stride, "value", 64)))
+    apart = abs(int(literal(index.stride, 64)))
     lanes = index.dtype.lanes
     return size * ((lanes - 1) * apart + 1), min(lanes, max(1, -(-lanes * apart * size // 64)))
 
@@ -248,14 +250,8 @@ def _lines(accesses: Sequence[_Access], extents: Mapping[int, int], line: int) -
 
 def _extents(nest: _Nest) -> dict[int, int]:
     """The extents of a nest's loop and of all loops inside, by variable."""
-    found: dict[int, int] = {}
-    stack = [nest]
-    while stack:
-        inner = stack.pop()
-        if inner.loop is not None:
-            found[id(inner.loop.var)] = inner.extent
-        stack.extend(inner.inside)
-    return found
+    nests = parents_first([nest], lambda one: one.inside)
+    return {id(inner.loop.var): inner.extent for inner in nests if inner.loop is not None}
 
 
 def _count(steps: Mapping[int, float], extents: Mapping[int, int], width: int, line: int) -> float:

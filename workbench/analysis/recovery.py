@@ -10,42 +10,16 @@ Invariant: answers are sound, not complete: a loop that is left out may carry a 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from math import inf
 from typing import NamedTuple
 
-from ..arith.forms import FINITE, Form, Unit
+from ..arith.digits import Digits
+from ..arith.forms import EVERYTHING, FINITE, Form, Unit
 from ..arith.scope import Scope
 from ..tir import nodes as t
 from .tree import BlockSite, extent_of
-
-
-@dataclass
-class Digit:
-    """(source // lower) % extent; `extent` None stands for all that is left."""
-
-    lower: int
-    extent: int | None
-
-
-@dataclass
-class Source:
-    """What digits are taken from: a loop variable or a fused index, which takes `extent` values, from 0 on."""
-
-    extent: int | None
-    shifted: bool = field(default=False, kw_only=True)
-    """Whether it begins elsewhere than with 0 (or that is not known)."""
-    digits: list[Digit] = field(default_factory=list[Digit], kw_only=True)
-
-    def is_made_up(self) -> bool:
-        """True if the digits determine the source, each part of it once."""
-        position = 1
-        for digit in sorted(self.digits, key=lambda digit: digit.lower):
-            if digit.lower != position:
-                return False
-            if digit.extent is None:
-                return True
-            position *= digit.extent
-        return self.extent is not None and position >= self.extent
+from .unfused import Unfused, unfused
 
 
 @dataclass(frozen=True)
@@ -77,6 +51,9 @@ def recovered(loops: Sequence[t.For], touched: Sequence[Touch]) -> set[int]:
     rest takes values in an interval shorter than ``c``, determines ``u``; a loop is determined when all digits of its
     variable are.
     """
+    views = [unfused(touch.site) for touch in touched]
+    if any(view is not None for view in views):
+        return _recovered_apart(loops, touched, views)
     known: set[int] = set()
     indices: list[list[_Index]] | None = None
     while True:
@@ -97,6 +74,16 @@ def recovered(loops: Sequence[t.For], touched: Sequence[Touch]) -> set[int]:
         known |= new
 
 
+def _recovered_apart(loops: Sequence[t.For], touched: Sequence[Touch], views: Sequence[Unfused | None]) -> set[int]:
+    """`recovered` by the loops that fused ones were made of: all of these must be."""
+    parts = {loop: apart for view in views if view is not None for loop, apart in view.parts.items()}
+    if any(view is None or view.parts.get(loop) != apart for view in views for loop, apart in parts.items()):
+        return set()
+    sites = [replace(touch, site=view.site) for touch, view in zip(touched, views, strict=True) if view is not None]
+    known = recovered([part for loop in loops for part in parts.get(loop, (loop,))], sites)
+    return {id(loop.var) for loop in loops if all(id(part.var) in known for part in parts.get(loop, (loop,)))}
+
+
 @dataclass(frozen=True)
 class _Index:
     """One axis of an access: its first index over the loops around, and how many follow."""
@@ -111,6 +98,8 @@ def _indices(touch: Touch) -> list[_Index]:
     site, made = touch.site, list[_Index]()
     for bounds in touch.region.region:
         low = site.over_loops(bounds.min)
+        if site.changes(low):
+            low = site.forms.atoms.opaque(("changes", id(bounds)), bounds.min, EVERYTHING)
         made.append(_Index(low, site.forms.linear(bounds.extent), tuple(site.forms.atoms.grouped(low))))
     return made
 
@@ -118,19 +107,24 @@ def _indices(touch: Touch) -> list[_Index]:
 def _is_recovered(
     loop: t.For, running: list[frozenset[int]], touched: Sequence[Touch], indices: list[list[_Index]]
 ) -> bool:
-    source = Source(extent_of(loop))
-    for axis in range(len(touched[0].region.region)):
-        for lower, modulus in _units_given(loop, running, touched, [index[axis] for index in indices]):
-            source.digits.append(Digit(lower, modulus))
-    return bool(source.digits) and _made_up_once(source)
+    axes = range(len(touched[0].region.region))
+    given = (_units_given(loop, running, touched, [index[axis] for index in indices]) for axis in axes)
+    return _make_up({digit for digits in given for digit in digits}, extent_of(loop))
 
 
-def _made_up_once(source: Source) -> bool:
-    """Like `is_made_up`; a digit that two axes determine counts once."""
-    distinct: dict[tuple[int, int | None], Digit] = {(d.lower, d.extent): d for d in source.digits}
-    if (1, None) in distinct:
-        return True
-    return Source(source.extent, digits=list(distinct.values())).is_made_up()
+def _make_up(digits: set[tuple[int, int | None]], extent: int | None) -> bool:
+    """Whether digits (lower, modulus) determine a variable, each part of it once; of modulus None is all that is left.
+
+    The variable takes `extent` values, if that is known.
+    """
+    position = 1
+    for lower, modulus in sorted(digits, key=lambda digit: (digit[0], digit[1] is not None)):
+        if lower != position:
+            return False
+        if modulus is None:
+            return True
+        position *= modulus
+    return bool(digits) and extent is not None and position >= extent
 
 
 class _Shape(NamedTuple):
@@ -221,17 +215,7 @@ def _running(site: BlockSite, loops: Sequence[t.For], known: set[int]) -> frozen
 
 def _loop_digit(scope: Scope, variable: int, unit: Unit) -> tuple[int, int | None] | None:
     """(lower, modulus) if a unit is a digit of the loop's variable."""
-    number, modulus = (unit.atom, None) if unit.form is None else (_only_atom(unit.form), unit.modulus)
-    if number is None:
+    digit = Digits(scope, (), (variable,)).digit(unit)
+    if digit is None or digit.source.offset or digit.source.atom != variable:
         return None
-    atom = scope.atoms.table[number]
-    if atom.inner is None:
-        return (1, modulus) if number == variable else None
-    return (atom.divisor, modulus) if _only_atom(atom.inner) == variable else None
-
-
-def _only_atom(form: Form) -> int | None:
-    if form.offset or len(form.terms) != 1:
-        return None
-    ((number, factor),) = form.terms.items()
-    return number if factor == 1 else None
+    return digit.low, None if digit.high == inf else unit.modulus

@@ -12,6 +12,7 @@ from . import dependence
 from .bindings import binding_facts, guards_only
 from .isl_text import NotAffine
 from .tree import BlockSite
+from .unfused import unfused
 
 
 def reduce_variables(site: BlockSite) -> frozenset[int]:
@@ -45,6 +46,8 @@ def initialises_first(site: BlockSite) -> bool:
 
     for k in range(1, n): vk = k, or vk = n - 1 - k        # not: init does not run, or wipes out what was added
     """
+    apart = unfused(site)
+    site = site if apart is None else apart.site
     scope, reduced = site.forms, reduce_variables(site)
     starts = {loop.var: loop.min for loop in site.loops if id(loop.var) in reduced}
     for iter_var, value in site.bindings:

@@ -17,7 +17,7 @@ from ..arith import nodes as a
 from ..arith.forms import FINITE, Form
 from ..arith.nodes import PrimExpr
 from ..arith.scope import Scope
-from ..core.node import Node, children, substitute
+from ..core.node import Node, children, pre_order
 from ..tir import nodes as t
 from ..tir.build import point_region
 from .tree import BlockSite, domains_of
@@ -69,15 +69,11 @@ def accesses(body: Node) -> list[Access]:
 def enter_inner(scope: Scope, body: Node) -> frozenset[int]:
     """Enter the loops and the blocks' iterators inside a block's body; their atoms."""
     found: set[int] = set()
-    stack: list[Node] = [body]
-    while stack:
-        current = stack.pop()
+    for current in pre_order(body, t.Stmt):
         if isinstance(current, t.For):
             found.add(scope.enter(current.var, current.min, current.extent))
         if isinstance(current, t.Block):
             found |= {scope.enter(item.var, item.dom.min, item.dom.extent) for item in current.iter_vars}
-        if isinstance(current, t.Stmt):
-            stack.extend(child for child in reversed(list(children(current))) if isinstance(child, t.Stmt))
     return frozenset(found)
 
 
@@ -175,13 +171,7 @@ def _relaxed_index(index: PrimExpr, extent: PrimExpr, relaxed: frozenset[int], s
 
 def _has_load(expr: PrimExpr) -> bool:
     """Whether a load, a call or a let is in an expression."""
-    stack: list[Node] = [expr]
-    while stack:
-        current = stack.pop()
-        if isinstance(current, (t.BufferLoad, a.Call, a.Let)):
-            return True
-        stack.extend(children(current))
-    return False
+    return any(isinstance(node, (t.BufferLoad, a.Call, a.Let)) for node in pre_order(expr))
 
 
 def union(bounds: Sequence[Bound], scope: Scope) -> Bound | None:
@@ -239,8 +229,3 @@ def hull_in_domain(region: t.BufferRegion, site: BlockSite, loops: Iterable[t.Fo
         else:
             found.append(meet(bound, Bound(low, high.shifted(length - 1)), scope))
     return tuple(found)
-
-
-def bound_region(region: t.BufferRegion, site: BlockSite) -> t.BufferRegion:
-    """A region with the block's iterators replaced by their bindings."""
-    return substitute(region, site.values)

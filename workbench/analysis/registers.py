@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from ..arith.nodes import literal
 from ..target.target import Target
 from ..tir import nodes as t
 from .cycles import innermost, kept_in_registers
@@ -116,7 +117,7 @@ def _vectors(access: GuardedAccess, inside: tuple[t.For, ...], target: Target) -
     used = {name for index in access.indices for name in variables_in(index)}
     count = 1
     for loop in inside:
-        extent = getattr(loop.extent, "value", 1)
+        extent = literal(loop.extent, 1)
         if id(loop.var) not in used:
             continue
         if loop.kind is t.ForKind.VECTORIZED:

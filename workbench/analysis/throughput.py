@@ -29,6 +29,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..arith import nodes as a
+from ..arith.nodes import literal
 from ..core.node import pre_order
 from ..target.target import Target
 from ..tir import nodes as t
@@ -267,5 +268,5 @@ def _instructions(site: Site, bits: int) -> int:
     index, lanes = site.access.indices[-1], _lanes(site)
     if lanes == 1:
         return 1
-    together = isinstance(index, a.Ramp) and getattr(index.stride, "value", 0) == 1
+    together = isinstance(index, a.Ramp) and literal(index.stride, 0) == 1
     return ceil(lanes * site.access.buffer.dtype.bits / bits) if together else lanes

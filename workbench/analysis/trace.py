@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arith.nodes import PrimExpr, Var
+from ..arith.nodes import PrimExpr, Var, literal
 from ..core.errors import WorkbenchError
 from ..core.node import pre_order
 from ..tir import nodes as t
@@ -27,6 +27,7 @@ from ..tir.array_values import Values, values
 from .index_tables import loader
 from .programs import constant, flat, scalar
 from .sites import GuardedAccess, ordered
+from .tree import loops_around
 
 LIMIT = 4_000_000
 """Accesses that are simulated at most, unless the caller says otherwise."""
@@ -107,17 +108,10 @@ def trace_of(
 
 def estimated_accesses(func: t.PrimFunc) -> int:
     """Accesses of a lowered function if every condition held: an upper bound, at once."""
-    total = 0
-    stack: list[tuple[t.Stmt, int]] = [(func.body, 1)]
-    while stack:
-        stmt, times = stack.pop()
-        total += times * len(ordered(stmt))
-        if isinstance(stmt, t.For):
-            extent = getattr(stmt.extent, "value", 1)
-            stack.append((stmt.body, times * max(0, extent)))
-        else:
-            stack.extend((inner, times) for inner in _inside(stmt))
-    return total
+    return sum(
+        len(ordered(stmt)) * prod(max(0, literal(loop.extent, 1)) for loop in loops)
+        for stmt, loops in loops_around(func.body)
+    )
 
 
 def refuse_large(func: t.PrimFunc, limit: int) -> None:
@@ -138,28 +132,17 @@ def _too_many(count: int, limit: int) -> WorkbenchError:
     )
 
 
-def _inside(stmt: t.Stmt) -> list[t.Stmt]:
-    if isinstance(stmt, t.SeqStmt):
-        return list(stmt.stmts)
-    if isinstance(stmt, t.IfThenElse):
-        return [part for part in (stmt.then_case, stmt.else_case) if part is not None]
-    if isinstance(stmt, (t.For, t.LetStmt, t.AllocBuffer, t.While)):
-        return [stmt.body]
-    return []
+def _buffers(func: t.PrimFunc) -> list[t.Buffer]:
+    """Parameters first, then what is allocated, in the order of the text."""
+    parameters = [parameter for parameter in func.params if isinstance(parameter, t.Buffer)]
+    return parameters + [stmt.buffer for stmt, _ in loops_around(func.body) if isinstance(stmt, t.AllocBuffer)]
 
 
 def places_of(func: t.PrimFunc) -> dict[str, tuple[int, int]]:
     """Where buffers lie: parameters first, then allocations, one behind the other, aligned."""
-    buffers = [parameter for parameter in func.params if isinstance(parameter, t.Buffer)]
-    stack: list[t.Stmt] = [func.body]
-    while stack:
-        stmt = stack.pop()
-        if isinstance(stmt, t.AllocBuffer):
-            buffers.append(stmt.buffer)
-        stack.extend(reversed(_inside(stmt)))
     begin = 0
     found: dict[str, tuple[int, int]] = {}
-    for buffer in buffers:
+    for buffer in _buffers(func):
         size = prod(constant(extent, f"the shape of {buffer.name}") for extent in buffer.shape) * buffer.dtype.bytes
         name = buffer.name
         while name in found:
@@ -332,14 +315,7 @@ def _both(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 def _begins(func: t.PrimFunc, places: dict[str, tuple[int, int]]) -> dict[int, tuple[int, str]]:
     """Begin and name of each buffer, by its identity, in the order of `places_of`."""
-    buffers: list[t.Buffer] = [parameter for parameter in func.params if isinstance(parameter, t.Buffer)]
-    stack: list[t.Stmt] = [func.body]
-    while stack:
-        stmt = stack.pop()
-        if isinstance(stmt, t.AllocBuffer):
-            buffers.append(stmt.buffer)
-        stack.extend(reversed(_inside(stmt)))
-    return {id(buffer): (begin, name) for buffer, (name, (begin, _)) in zip(buffers, places.items(), strict=True)}
+    return {id(buffer): (at, name) for buffer, (name, (at, _)) in zip(_buffers(func), places.items(), strict=True)}
 
 
 def _picked(number: int, address: np.ndarray, keep: np.ndarray | None) -> _Events:

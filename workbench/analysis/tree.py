@@ -9,7 +9,7 @@ unique in a function.  Built in one iterative walk over the statements.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -19,7 +19,7 @@ from ..arith.nodes import IntImm, PrimExpr, Var
 from ..arith.scope import Scope, number_of
 from ..core.equal import structural_equal
 from ..core.errors import WorkbenchError
-from ..core.node import Node, children, post_order, substitute
+from ..core.node import Node, children, post_order, pre_order, substitute
 from ..core.per_node import per_node
 from ..tir import nodes as t
 from ..tir.build import point_region
@@ -38,6 +38,8 @@ class BlockSite:
     """What analyses have found out about the block in this place, by keys of theirs."""
     shared: Scope = field(default_factory=Scope, repr=False)
     """Of the function: ask `forms`, which knows the ranges of what is around the block."""
+    written: set[t.Buffer] = field(default_factory=set[t.Buffer], repr=False)
+    """The buffers that are written somewhere in the function."""
 
     @property
     def block(self) -> t.Block:
@@ -50,13 +52,7 @@ class BlockSite:
     @cached_property
     def loops(self) -> tuple[t.For, ...]:
         """The loops between the block around this one and this one, outermost first."""
-        own: list[t.For] = []
-        for stmt in reversed(self.path):
-            if isinstance(stmt, t.Block):
-                break
-            if isinstance(stmt, t.For):
-                own.append(stmt)
-        return tuple(reversed(own))
+        return innermost_loops(self.path)
 
     @cached_property
     def scope(self) -> t.Block | None:
@@ -122,6 +118,16 @@ class BlockSite:
         """Whether a form has no variables but the iterators of the block around this one."""
         return self.forms.variables_of(form) <= self.forms.numbers(self.held)
 
+    def changes(self, form: Form) -> bool:
+        """Whether a form holds a value that is loaded from what the function writes: another one each time, perhaps."""
+        table, waiting = self.forms.atoms.table, [*form.terms]
+        while waiting:
+            atom = table[waiting.pop()]
+            if atom.expr is not None and loads_from(atom.expr, self.written):
+                return True
+            waiting += [*atom.factors, *(atom.inner.terms if atom.inner is not None else ())]
+        return False
+
     @property
     def bindings(self) -> tuple[tuple[t.IterVar, PrimExpr], ...]:
         return tuple(zip(self.block.iter_vars, self.realize.iter_values, strict=True))
@@ -156,6 +162,8 @@ class Tree:
     """Forms of indices: of what is around a block or loop, ask `BlockSite.forms`, `LoopSite.forms`."""
     iterators: dict[int, BlockSite] = field(default_factory=dict[int, BlockSite], repr=False)
     """The blocks, by the identity of their iterators' variables."""
+    written: set[t.Buffer] = field(default_factory=set[t.Buffer], repr=False)
+    """The buffers that are written somewhere in the function."""
     taken: set[str] = field(default_factory=set[str], repr=False)
     """Names in use around the function, where it is a part of another."""
 
@@ -169,9 +177,11 @@ class Tree:
             stmt, path = stack.pop()
             counter += 1
             if isinstance(stmt, t.BlockRealize):
-                tree._add_block(BlockSite(stmt, counter, path, shared=tree.forms))
+                tree._add_block(BlockSite(stmt, counter, path, shared=tree.forms, written=tree.written))
                 stack.append((stmt.block, (*path, stmt)))
                 continue
+            if isinstance(stmt, t.BufferStore):
+                tree.written.add(stmt.buffer)
             if isinstance(stmt, t.For):
                 tree._add_loop(LoopSite(stmt, counter, path, tree.forms))
             inner = (*path, stmt)
@@ -186,6 +196,7 @@ class Tree:
                 nodes=(self.blocks[site.name].block, site.block),
             )
         self.blocks[site.name] = site
+        self.written.update(region.buffer for region in site.block.writes)
         for item in site.block.iter_vars:
             other = self.iterators.setdefault(id(item.var), site)
             if other is not site:
@@ -325,6 +336,13 @@ def loads_beside(stmt: t.Stmt) -> tuple[t.BufferRegion, ...]:
     return tuple(found)
 
 
+def loads_from(expr: Node, buffers: Collection[t.Buffer]) -> bool:
+    """Whether an expression loads from some of these buffers."""
+    return not isinstance(expr, (Var, IntImm)) and any(
+        isinstance(node, t.BufferLoad) and node.buffer in buffers for node in pre_order(expr)
+    )
+
+
 def _directly_under(site: BlockSite, stmt: t.Stmt) -> bool:
     if site.realize is stmt:
         return True
@@ -351,6 +369,40 @@ def statements_in(stmt: Node) -> list[t.Stmt]:
     if isinstance(stmt, (t.While, t.LetStmt, t.AllocBuffer)):
         return [stmt.body]
     return []
+
+
+@per_node
+def has_only_stores(block: t.Block) -> bool:
+    """Whether a block is stores one after the other, and nothing else: it writes all that it declares to."""
+    parts = [part for part in (block.init, block.body) if part is not None]
+    return not block.alloc_buffers and all(
+        isinstance(stmt, (t.SeqStmt, t.LetStmt, t.BufferStore)) for stmt in pre_order(parts, t.Stmt)
+    )
+
+
+def innermost_loops(path: Sequence[t.Stmt]) -> tuple[t.For, ...]:
+    """The loops at the end of a path, inside of the last block on it."""
+    begin = max((at for at, stmt in enumerate(path) if isinstance(stmt, t.Block)), default=-1) + 1
+    return tuple(stmt for stmt in path[begin:] if isinstance(stmt, t.For))
+
+
+def loops_nested(stmt: t.Stmt) -> tuple[list[t.For], t.Stmt]:
+    """The loops that stand directly in one another, from a statement on, and what is inside."""
+    chain: list[t.For] = []
+    while isinstance(stmt, t.For):
+        chain.append(stmt)
+        stmt = stmt.body
+    return chain, stmt
+
+
+def loops_around(root: t.Stmt) -> Iterator[tuple[t.Stmt, tuple[t.For, ...]]]:
+    """The statements under `root`, itself first, each with the loops around it, in the order of the text."""
+    stack: list[tuple[t.Stmt, tuple[t.For, ...]]] = [(root, ())]
+    while stack:
+        stmt, loops = stack.pop()
+        yield stmt, loops
+        inner = (*loops, stmt) if isinstance(stmt, t.For) else loops
+        stack.extend((part, inner) for part in reversed(statements_in(stmt)))
 
 
 def domains_of(block: t.Block) -> Scope:

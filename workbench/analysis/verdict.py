@@ -23,6 +23,11 @@ Tier = Literal["form", "isl"]
 class Witness(Protocol):
     """An example that stands against the claim, and says so."""
 
+    @property
+    def is_certain(self) -> bool:
+        """Whether it is one: not where a condition that isl cannot read may rule it out."""
+        ...
+
     def text(self) -> str: ...
 
 
@@ -69,4 +74,6 @@ def exactly(question: Callable[[], W | None]) -> Verdict[W]:
         witness = question()
     except NotAffine as problem:
         return undecided("isl", str(problem))
+    if witness is not None and not witness.is_certain:
+        return undecided("isl", f"{witness.text()}, unless a condition that is not affine prevents it")
     return proven("isl") if witness is None else refuted("isl", witness)

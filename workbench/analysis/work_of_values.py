@@ -8,13 +8,14 @@ functions cost what stands in `SLOW`.  What decides an index, and what is no dat
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from math import ceil
 from typing import Final
 
 from ..arith import nodes as a
 from ..arith.nodes import PrimExpr
+from ..core.walks import folded
 from ..tir import nodes as t
 from ..tir.array_values import operands
 from .operations import COUNTED, is_costly
@@ -55,22 +56,15 @@ class _Part:
 
 def work_of(value: PrimExpr, bits: int, moving: Set[int], stored: Set[int]) -> Work:
     """The cost of `value` with registers of `bits`; it changes with the variables `moving` and buffers `stored`."""
-    done: dict[int, _Part] = {}
-    stack: list[tuple[PrimExpr, bool]] = [(value, False)]
-    while stack:
-        node, ready = stack.pop()
-        if id(node) in done:
-            continue
-        parts = tuple(node.indices) if isinstance(node, t.BufferLoad) else operands(node)
-        if not ready and parts:
-            stack.append((node, True))
-            stack.extend((part, False) for part in parts)
-            continue
-        done[id(node)] = _part(node, [done[id(part)] for part in parts], bits, moving, stored)
-    whole, adds = done[id(value)], isinstance(value, (a.Add, a.Sub))
+    whole = folded(value, _parts, lambda node, parts: _part(node, parts, bits, moving, stored))
+    adds = isinstance(value, (a.Add, a.Sub))
     fused = adds and any(isinstance(part, a.Mul) for part in operands(value))
     once = whole.once + (0.0 if whole.moves else whole.cost)
     return Work(whole.cost if whole.moves else 0.0, once, fused, not isinstance(value, (a.Min, a.Max)))
+
+
+def _parts(node: PrimExpr) -> Sequence[PrimExpr]:
+    return node.indices if isinstance(node, t.BufferLoad) else operands(node)
 
 
 def _part(node: PrimExpr, parts: list[_Part], bits: int, moving: Set[int], stored: Set[int]) -> _Part:

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any, TypeGuard, cast
+from typing import Any, NamedTuple, TypeGuard, cast
 
 from ..core.errors import WorkbenchError
 from . import build
-from .bounds import Modular, modular_set
 from .forms import FINITE
 from .nodes import PrimExpr, Var
 from .simplify import Simplifier
@@ -33,6 +32,13 @@ class ConstIntBound:
 
     def __repr__(self) -> str:
         return f"ConstIntBound({self.min_value}, {self.max_value})"
+
+
+class Modular(NamedTuple):
+    """The integers coeff * k + base; coeff is 0 for a constant."""
+
+    coeff: int
+    base: int
 
 
 def _is_pair(given: object) -> TypeGuard[tuple[Any, Any]]:
@@ -91,7 +97,12 @@ class Analyzer:
         return ConstIntBound(*self._simplifier.bound(expr))
 
     def modular_set(self, expr: PrimExpr) -> Modular:
-        return modular_set(expr, self._simplifier.ranges)
+        """What all values of `expr` share."""
+        form = self._simplifier.form(expr)
+        if form is None:
+            return Modular(1, 0)
+        common = form.common_divisor()
+        return Modular(common, form.offset % common if common else form.offset)
 
     def can_prove(self, condition: Any) -> bool:
         """True if `condition` holds for all values; False means "not shown"."""

@@ -179,7 +179,7 @@ def _fold(a: PrimExpr, b: PrimExpr, function: Callable[[Any, Any], Any]) -> Prim
         with np.errstate(all="ignore"):
             kind = dtype.to_numpy().type
             return const(float(function(kind(x), kind(y))), dtype)
-    return const(_wrap(int(function(x, y)), dtype), dtype)
+    return const(wrap(int(function(x, y)), dtype), dtype)
 
 
 def _one_value(a: PrimExpr, b: PrimExpr) -> bool:
@@ -197,7 +197,8 @@ def _once(a: PrimExpr, b: PrimExpr, made: Callable[[PrimExpr, PrimExpr], PrimExp
     return result
 
 
-def _wrap(value: int, dtype: DataType) -> int:
+def wrap(value: int, dtype: DataType) -> int:
+    """`value` in two's complement of `dtype`."""
     if dtype.is_bool:
         return value & 1
     low, high = dtype.limits()
@@ -266,7 +267,7 @@ def _nonzero(b: PrimExpr) -> None:
         raise WorkbenchError("E-EXPR-ZERO", "division by the constant zero", found=repr(b))
 
 
-def _truncated(x: int, y: int) -> int:
+def truncated(x: int, y: int) -> int:
     quotient = abs(x) // abs(y)
     return quotient if (x < 0) == (y < 0) else -quotient
 
@@ -275,7 +276,7 @@ def truncdiv(a: Any, b: Any) -> PrimExpr:
     """`a / b`: of floats exact, of integers rounded towards zero."""
     a, b = _match(a, b)
     _nonzero(b)
-    folded = _fold(a, b, (lambda x, y: x / y) if a.dtype.is_float else _truncated)
+    folded = _fold(a, b, (lambda x, y: x / y) if a.dtype.is_float else truncated)
     return folded if folded is not None else a if _immediate(b) == 1 else n.Div(a, b)
 
 
@@ -283,7 +284,7 @@ def truncmod(a: Any, b: Any) -> PrimExpr:
     """The remainder of `truncdiv`."""
     a, b = _match(a, b)
     _nonzero(b)
-    function: Callable[[Any, Any], Any] = math.fmod if a.dtype.is_float else lambda x, y: x - _truncated(x, y) * y
+    function: Callable[[Any, Any], Any] = math.fmod if a.dtype.is_float else lambda x, y: x - truncated(x, y) * y
     folded = _fold(a, b, function) if _immediate(b) else None
     return folded if folded is not None else n.Mod(a, b)
 

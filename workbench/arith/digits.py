@@ -19,7 +19,7 @@ from itertools import pairwise
 from math import inf
 from typing import Any, NamedTuple
 
-from .forms import FINITE, Form, Unit
+from .forms import Form, Unit
 from .nodes import Var
 from .scope import Scope
 
@@ -73,13 +73,14 @@ class Digits:
             if not self.scope.unit_moves(unit, self.own):
                 still = still.plus(self.scope.atoms.unit_form(unit))
                 continue
-            digit = self._digit(unit)
+            digit = self.digit(unit)
             if digit is None:
                 return None
             digits.append(digit)
         return digits, still
 
-    def _digit(self, unit: Unit) -> Digit | None:
+    def digit(self, unit: Unit) -> Digit | None:
+        """A summand as a digit; None if it is none."""
         table = self.scope.atoms.table
         if unit.form is None:
             atom = table[unit.atom]
@@ -87,20 +88,15 @@ class Digits:
                 return Digit(unit.factor, Form({unit.atom: 1}, 0), 1, inf)
             return None if atom.inner is None else Digit(unit.factor, atom.inner, atom.divisor, inf)
         source, low = unit.form, 1
-        if len(source.terms) == 1 and not source.offset:
-            ((number, factor),) = source.terms.items()
-            atom = table[number]
-            if factor == 1 and atom.inner is not None:
-                source, low = atom.inner, atom.divisor
+        atom = table[source.atom] if source.atom is not None and not source.offset else None
+        if atom is not None and atom.inner is not None:
+            source, low = atom.inner, atom.divisor
         return Digit(unit.factor, source, low, low * unit.modulus)
 
     def _variable(self, source: Form) -> int | None:
         """The atom of the variable that a source is, apart from a constant."""
-        if len(source.terms) == 1:
-            ((number, factor),) = source.terms.items()
-            if factor == 1 and isinstance(self.scope.atoms.table[number].expr, Var):
-                return number
-        return None
+        number = source.atom
+        return number if number is not None and isinstance(self.scope.atoms.table[number].expr, Var) else None
 
     # --- every value is taken ---
 
@@ -131,6 +127,8 @@ class Digits:
             step = abs(digit.factor)
             if run.size > 1 and (step > made.size or made.size == inf):
                 return None  # of values that nobody has counted the next does not follow
+            if run.size == inf and step < made.size and not self.scope.at_most(run.low, run.high):
+                return None  # there may be none, and the ends of the sum would not say so
             first, last = (run.low, run.high) if digit.factor > 0 else (run.high, run.low)
             made = Run(
                 made.low.plus(first, digit.factor), made.high.plus(last, digit.factor),
@@ -168,8 +166,10 @@ class Digits:
         self.heeded.add(key)
         if self.scope.at_most(run.high, high):
             return run
+        if not (self.scope.at_most(run.low, high) and self.scope.at_most(high, run.high)):
+            return None
         size = high.plus(run.low, -1).shifted(1).constant
-        return Run(run.low, high, inf if size is None else size) if self.scope.at_most(high, run.high) else None
+        return Run(run.low, high, inf if size is None else size)
 
     def _made(self, source: Form) -> Run | None:
         variable = self._variable(source)
@@ -241,7 +241,7 @@ class Digits:
                 if place == inf:
                     break
             bound = self.scope.atoms.bound(source)
-            if place == inf or (max(map(abs, bound)) < FINITE and bound.high - bound.low < place):
+            if bound.high - bound.low < place:
                 found.append(source)
                 del known[key]
         return found
@@ -261,8 +261,10 @@ class Digits:
             return digit.high // digit.low - 1
         variable = self._variable(digit.source)
         extent = self.scope.extents.get(variable) if variable is not None and digit.low == 1 else None
+        if extent is not None:
+            return extent - 1
         bound = self.scope.atoms.bound(digit.source).divided(digit.low)
-        return bound.high - bound.low if extent is None and max(map(abs, bound)) < FINITE else (extent or inf) - 1
+        return bound.high - bound.low
 
 
 def run_of(scope: Scope, variable: int, own: Collection[int]) -> Run | None:

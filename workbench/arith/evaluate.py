@@ -12,15 +12,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from ..core.errors import WorkbenchError
-from ..core.node import FieldValue
+from ..core.node import children
+from ..core.walks import folded
 from . import nodes as n
+from .build import truncated, wrap
 from .nodes import PrimExpr, Var
-
-
-def _truncated(a: int, b: int) -> int:
-    quotient = abs(a) // abs(b)
-    return quotient if (a < 0) == (b < 0) else -quotient
-
 
 _Meaning = Callable[[Any], Any] | Callable[[Any, Any], Any] | Callable[[Any, Any, Any], Any]
 _MEANING: Final[dict[type, _Meaning]] = {
@@ -29,8 +25,8 @@ _MEANING: Final[dict[type, _Meaning]] = {
     n.Mul: lambda a, b: a * b,
     n.FloorDiv: lambda a, b: a // b,
     n.FloorMod: lambda a, b: a % b,
-    n.Div: _truncated,
-    n.Mod: lambda a, b: a - _truncated(a, b) * b,
+    n.Div: truncated,
+    n.Mod: lambda a, b: a - truncated(a, b) * b,
     n.Min: min,
     n.Max: max,
     n.EQ: lambda a, b: a == b,
@@ -52,31 +48,18 @@ def evaluate(expr: PrimExpr, values: Mapping[Var, Any]) -> Any:
     Raises `WorkbenchError` for a variable without a value, a division by zero, or a node without a plain meaning.
     """
     known: dict[int, Any] = {id(variable): value for variable, value in values.items()}
-    stack: list[tuple[PrimExpr, bool]] = [(expr, False)]
-    while stack:
-        node, ready = stack.pop()
-        if id(node) in known:
-            continue
-        parts = [part for name in node.field_names for part in _parts(getattr(node, name))]
-        if ready:
-            known[id(node)] = _value(node, [known[id(part)] for part in parts])
-        else:
-            stack.append((node, True))
-            stack.extend((part, False) for part in parts)
-    return known[id(expr)]
+    return folded(expr, _parts, _value, known)
 
 
-def _parts(value: FieldValue) -> list[PrimExpr]:
-    if isinstance(value, PrimExpr):
-        return [value]
-    return [item for item in value if isinstance(item, PrimExpr)] if type(value) is tuple else []
+def _parts(node: PrimExpr) -> list[PrimExpr]:
+    return [part for part in children(node) if isinstance(part, PrimExpr)]
 
 
 def _value(node: PrimExpr, parts: list[Any]) -> Any:
     if isinstance(node, n.IntImm):
         return bool(node.value) if node.dtype == "bool" else node.value
     if isinstance(node, n.Cast):
-        return _wrapped(int(parts[0]), node.dtype)
+        return bool(parts[0]) if node.dtype.is_bool else wrap(int(parts[0]), node.dtype)
     if isinstance(node, n.Call) and node.op == "if_then_else":
         return parts[1] if parts[0] else parts[2]
     meaning = _MEANING.get(type(node))
@@ -86,11 +69,4 @@ def _value(node: PrimExpr, parts: list[Any]) -> Any:
     if isinstance(node, (n.FloorDiv, n.FloorMod, n.Div, n.Mod)) and parts[1] == 0:
         raise WorkbenchError("E-ARITH-VALUE", "division by zero", nodes=(node,))
     result = meaning(*parts)
-    return result if node.dtype == "int64" or node.dtype.is_bool else _wrapped(result, node.dtype)
-
-
-def _wrapped(value: int, dtype: Any) -> Any:
-    if dtype.is_bool:
-        return bool(value)
-    low, high = dtype.limits()
-    return (value - low) % (high - low + 1) + low
+    return result if node.dtype == "int64" or node.dtype.is_bool else wrap(result, node.dtype)

@@ -96,6 +96,11 @@ class Form:
         """The value, if there are no terms."""
         return None if self.terms else self.offset
 
+    @property
+    def atom(self) -> int | None:
+        """The atom that it is, apart from a constant; None if it is something else."""
+        return next(iter(self.terms)) if len(self.terms) == 1 and 1 in self.terms.values() else None
+
     def plus(self, other: Form, factor: int = 1) -> Form:
         """self + factor * other."""
         if not factor:
@@ -279,10 +284,9 @@ class Atoms:
         if common > 1:
             inner = Form({atom: count // common for atom, count in form.terms.items()}, form.offset // common)
             return self.divided(inner, divisor // common)
-        if len(form.terms) == 1:
-            ((number, count),) = form.terms.items()
-            atom = self.table[number]
-            if count == 1 and atom.inner is not None:
+        if form.atom is not None:
+            atom = self.table[form.atom]
+            if atom.inner is not None:
                 return self.divided(atom.inner.shifted(form.offset * atom.divisor), atom.divisor * divisor)
         return self._peeled(form, divisor) or self.division(form, divisor)
 

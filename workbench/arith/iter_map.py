@@ -15,14 +15,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
-from ..core.node import pre_order, substitute
+from ..core.node import substitute
 from . import nodes as n
-from .build import add, const, convert, multiply
+from .build import add, conjuncts, const, convert, multiply
+from .digits import Digits
 from .forms import Form, Unit
 from .nodes import PrimExpr, Var
-from .simplify import Simplifier
+from .scope import Scope
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,27 +102,25 @@ class _Detector:
     def __init__(self, loop_ranges: Mapping[Var, tuple[Any, Any]], predicate: PrimExpr | None) -> None:
         self.shifted: dict[Var, PrimExpr] = {}
         self.begin: dict[int, PrimExpr] = {}
-        self.simplifier = Simplifier()
-        self.atoms = self.simplifier.atoms
+        self.scope = Scope()
         self.loops: dict[int, IterMark] = {}
         self.fused: dict[Any, IterMark] = {}
         self.used: list[IterSplit] = []
         for variable, (begin, extent) in loop_ranges.items():
             self._enter(variable, convert(begin), convert(extent))
-        self.atoms = self.simplifier.atoms
+        self.digits = Digits(self.scope, (), self.loops)
         self.limits = self._limits(predicate)
 
     def _enter(self, variable: Var, begin: PrimExpr, extent: PrimExpr) -> None:
         """Count a loop from zero: its variable is replaced by begin + a fresh one."""
         counter = Var(variable.name, variable.dtype)
         size = max(0, extent.value) if isinstance(extent, n.IntImm) else None
-        self.simplifier.bind(counter, 0, size - 1 if size else None)
+        self.scope.bind(counter, 0, size - 1 if size else None)
         self.shifted[variable] = add(counter, begin)
-        number = self.simplifier.atoms.variable_number(counter)
-        self.loops[number] = IterMark(variable.name, size, extent)
+        self.loops[self.scope.number_of(counter)] = IterMark(variable.name, size, extent)
 
     def _form(self, expr: PrimExpr) -> Form:
-        made = self.simplifier.form(substitute(expr, self.shifted))
+        made = self.scope.form(substitute(expr, self.shifted))
         if made is None:
             raise _Refused("a value is no integer")
         return made
@@ -128,31 +128,18 @@ class _Detector:
     def _limits(self, predicate: PrimExpr | None) -> dict[Any, int]:
         """Bounds of fused forms, by the key of the form without its offset."""
         limits: dict[Any, int] = {}
-        stack = [predicate] if predicate is not None else []
-        while stack:
-            part = stack.pop()
-            assert part is not None
-            if isinstance(part, n.And):
-                stack += [part.a, part.b]
+        for part in conjuncts(predicate) if predicate is not None else ():
+            condition = substitute(part, self.shifted)
+            if self.scope.can_prove(condition):
                 continue
-            if self.simplifier.can_prove(substitute(part, self.shifted)):
-                continue
-            gap = self._gap(part)
-            if gap is None:
+            if isinstance(condition, n.Call) and condition.op == "likely":
+                condition = condition.args[0]
+            found = self.scope.limits(condition)
+            if len(found) != 1:
                 raise _Refused(f"the predicate is no bound: {type(part).__name__}")
-            key, limit = Form(gap.terms, 0).key, -gap.offset
+            key, limit = Form(found[0].terms, 0).key, 1 - found[0].offset
             limits[key] = min(limit, limits.get(key, limit))
         return limits
-
-    def _gap(self, part: PrimExpr) -> Form | None:
-        """form with form < 0 for a comparison."""
-        if isinstance(part, n.Call) and part.op == "likely":
-            part = part.args[0]
-        if not isinstance(part, (n.LT, n.LE, n.GT, n.GE)) or not part.a.dtype.is_integer:
-            return None
-        a, b = self._form(part.a), self._form(part.b)
-        gap = b.plus(a, -1) if isinstance(part, (n.GT, n.GE)) else a.plus(b, -1)
-        return gap.shifted(-1) if isinstance(part, (n.LE, n.GE)) else gap
 
     # --- the answer ---
 
@@ -207,34 +194,19 @@ class _Detector:
     # --- values ---
 
     def _sum(self, form: Form, dtype: Any) -> IterSum:
-        units, offset = self.atoms.digits(form)
-        inner = [unit for unit in units if self._is_iterator(unit)]
+        units, offset = self.scope.atoms.digits(form)
+        inner = [unit for unit in units if self.scope.unit_moves(unit, self.loops)]
         base_form = Form({}, offset)
         for unit in units:
             if unit not in inner:
-                base_form = base_form.plus(self.atoms.unit_form(unit))
-        base = self.simplifier.written(base_form, dtype)
+                base_form = base_form.plus(self.scope.atoms.unit_form(unit))
+        base = self.scope.written(base_form, dtype)
         key = Form(form.plus(base_form, -1).terms, 0).key
         if key in self.limits:
             mark = self._fused(form.plus(base_form, -1))
             return IterSum((IterSplit(mark, 1, mark.extent, 1),), base, mark.extent or 0)
         splits = sorted((self._split(unit) for unit in inner), key=lambda split: -split.scale)
         return IterSum(tuple(splits), base, self._chained(splits))
-
-    def _is_iterator(self, unit: Unit) -> bool:
-        """Whether a loop variable stands anywhere in a unit."""
-        stack = list(unit.form.terms) if unit.form is not None else [unit.atom]
-        counters = {id(self.atoms.table[number].expr) for number in self.loops}
-        while stack:
-            number = stack.pop()
-            atom = self.atoms.table[number]
-            if number in self.loops:
-                return True
-            stack.extend(atom.factors)
-            stack.extend(atom.inner.terms if atom.inner is not None else ())
-            if atom.expr is not None and not isinstance(atom.expr, Var) and _mentions(atom.expr, counters):
-                return True
-        return False
 
     def _chained(self, splits: Sequence[IterSplit]) -> int | PrimExpr:
         """How many values a sum of digits takes.  Raises if the digits leave gaps or overlap."""
@@ -264,34 +236,24 @@ class _Detector:
         """A unit as a digit of a mark."""
         if unit.factor < 0:
             raise _Refused("a value runs backwards")
-        if unit.form is None:
-            atom = self.atoms.table[unit.atom]
-            if unit.atom in self.loops:
-                mark = self.loops[unit.atom]
-                return IterSplit(mark, 1, mark.extent, unit.factor)
-            if atom.inner is None:
-                raise _Refused("a value is no sum of splits")
-            mark = self._mark(atom.inner)
-            assert mark.extent is not None
-            return IterSplit(mark, atom.divisor, -(-mark.extent // atom.divisor), unit.factor)
-        inner, lower = unit.form, 1
-        if len(inner.terms) == 1 and not inner.offset:
-            ((number, factor),) = inner.terms.items()
-            atom = self.atoms.table[number]
-            if factor == 1 and atom.inner is not None:
-                inner, lower = atom.inner, atom.divisor
-        return IterSplit(self._mark(inner), lower, unit.modulus, unit.factor)
+        digit = self.digits.digit(unit)
+        if digit is None:
+            raise _Refused("a value is no sum of splits")
+        mark = self._mark(digit.source)
+        if mark.extent is None and (digit.low, digit.high) != (1, inf):
+            raise _Refused(f"{mark.name} has no constant extent")
+        high = mark.extent if digit.high == inf else int(digit.high)
+        return IterSplit(mark, digit.low, None if high is None else -(-high // digit.low), unit.factor)
 
     def _mark(self, form: Form) -> IterMark:
-        """The mark that a form inside a division is."""
-        if len(form.terms) == 1 and not form.offset:
-            ((number, factor),) = form.terms.items()
-            if factor == 1 and number in self.loops:
-                mark = self.loops[number]
-                if mark.extent is None:
-                    raise _Refused(f"{mark.name} has no constant extent")
-                return mark
-        return self._fused(form)
+        """The mark that digits of a form are taken from."""
+        variable = self.scope.only_variable(form)
+        if variable is None:
+            return self._fused(form)
+        mark = self.loops.get(self.scope.number_of(variable))
+        if mark is None:
+            raise _Refused("a value is no sum of splits")
+        return mark
 
     def _fused(self, form: Form) -> IterMark:
         if form.offset:
@@ -299,7 +261,8 @@ class _Detector:
         known = self.fused.get(form.key)
         if known is not None:
             return known
-        splits = sorted((self._split(unit) for unit in self.atoms.digits(form)[0]), key=lambda split: -split.scale)
+        units, _ = self.scope.atoms.digits(form)
+        splits = sorted((self._split(unit) for unit in units), key=lambda split: -split.scale)
         extent = self._chained(splits)
         if not isinstance(extent, int):
             raise _Refused("a fused index has no constant extent")
@@ -307,7 +270,3 @@ class _Detector:
         name = "*".join(split.mark.name for split in splits)
         made = self.fused[form.key] = IterMark(name, extent, const(extent), tuple(splits))
         return made
-
-
-def _mentions(expr: PrimExpr, variables: set[int]) -> bool:
-    return any(id(node) in variables for node in pre_order(expr))

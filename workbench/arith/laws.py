@@ -13,7 +13,7 @@ from .effects import is_effect
 from .forms import EVERYTHING, Form, Interval
 from .matching import BOOL, Made, equal_trees, instance, lanewise, match, operands
 from .nodes import PrimExpr, Var
-from .overflow import fits, sound
+from .overflow import fits, is_exact, sound
 from .rules import REWRITES, Rule
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def _constant(s: Simplifier, node: Any) -> Made:
 
 def _exact(s: Simplifier, form: Form, dtype: DataType) -> bool:
     """Whether the mathematical value surely fits, so that wrapping does not matter."""
-    if dtype == "int64" or not s.wraps:
+    if dtype == "int64" or is_exact(s, form):
         return True
     low, high = dtype.limits()
     bound = s.atoms.bound(form)
@@ -357,10 +357,10 @@ def _cast(s: Simplifier, node: n.Cast) -> Made:
             low, high = node.dtype.limits()
             return s.number((value.form.offset - low) % (high - low + 1) + low, node.dtype)
         bound = s.atoms.bound(value.form)
-        fits = _fits(bound.low, node.dtype) and _fits(bound.high, node.dtype)
-        if not s.wraps and (fits or node.dtype.holds(value.dtype)):
+        within = _fits(bound.low, node.dtype) and _fits(bound.high, node.dtype)
+        if not s.wraps and (within or node.dtype.holds(value.dtype)):
             return s.formed(value.form, node.dtype)
-        if fits:
+        if within:
             return opaque(s, node, bound)
     made = s.expr_of(value)
     folded = build.cast(node.dtype, made) if isinstance(made, (n.IntImm, n.FloatImm)) else None

@@ -400,3 +400,11 @@ class Call(PrimExpr):
     dtype: DataType
     op: str
     args: tuple[PrimExpr, ...]
+
+
+def literal(value: Any, default: Any = None) -> Any:
+    """The number or text of a constant; `default` for all else.
+
+    Casts and lets have a `value` as well, which is an expression.
+    """
+    return value.value if isinstance(value, (IntImm, FloatImm, StringImm)) else default

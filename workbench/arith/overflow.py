@@ -3,10 +3,8 @@
 A sum or product may wrap on the way to a value that fits, since wrapping commutes with both.  What is divided or
 compared must fit: with x of int8, ``x // -3`` is not ``-x // 3`` (x = -128), and ``x < 0 - y`` not ``x + y < 0``.
 
-A simplifier that does not wrap (`arith.scope`) takes all integers for indices, whose arithmetic is exact.
-
 int64 arithmetic on variables does not overflow, by contract: they are indices and extents.  Other int64 values (loads,
-casts of data) may be any.
+casts of data) may be any.  A simplifier that does not wrap (`arith.scope`) knows the same of narrow integers.
 """
 
 from __future__ import annotations
@@ -14,6 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..core.dtype import DataType
+from ..core.node import pre_order
+from . import nodes as n
 from .forms import FINITE, Atom, Form, Interval
 from .nodes import Var
 
@@ -26,7 +26,7 @@ _LOW, _HIGH = DataType("int64").limits()
 def fits(s: Simplifier, form: Form, dtype: DataType) -> bool:
     """Whether every value of a form is a value of its dtype."""
     wide = dtype == "int64"
-    if not s.wraps or (wide and not s.has_data and form.terms):
+    if (wide and not s.has_data and form.terms) or is_exact(s, form):
         return True
     least, most = dtype.limits()
     if not form.terms:
@@ -47,6 +47,27 @@ def fits(s: Simplifier, form: Form, dtype: DataType) -> bool:
         ends = (known.low * factor, known.high * factor)
         low, high = low + min(ends), high + max(ends)
     return least <= low and high <= most
+
+
+def is_exact(s: Simplifier, form: Form) -> bool:
+    """Whether a form is of indices alone, of whatever dtype, in a simplifier that takes these for exact."""
+    if s.wraps:
+        return False
+    waiting = [*form.terms]
+    while waiting:
+        atom = s.atoms.table[waiting.pop()]
+        if atom.expr is not None and not _is_of_variables(atom.expr):
+            return False
+        waiting += [*atom.factors, *(atom.inner.terms if atom.inner is not None else ())]
+    return True
+
+
+def _is_of_variables(expr: n.PrimExpr) -> bool:
+    """Whether an expression is arithmetic on integer variables: no load, nothing of floats takes part."""
+    return isinstance(expr, Var) or all(
+        type(node).__module__ == n.__name__ and (not isinstance(node, n.PrimExpr) or not node.dtype.is_float)
+        for node in pre_order(expr)
+    )
 
 
 def _of_data(s: Simplifier, atom: Atom) -> Interval:
@@ -71,7 +92,7 @@ def _is_index(s: Simplifier, atom: Atom) -> bool:
 
 def sound(s: Simplifier, form: Form, dtype: DataType) -> bool:
     """Whether all that a form divides fits, and a constant that it is."""
-    if not s.wraps or (dtype == "int64" and not s.has_data):
+    if (dtype == "int64" and not s.has_data) or is_exact(s, form):
         return True
     least, most = dtype.limits()
     waiting = [form]

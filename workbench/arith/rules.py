@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from ..core.dtype import DataType
+from ..core.node import pre_order
 from . import nodes as n
 from .nodes import PrimExpr
 
@@ -226,12 +227,7 @@ def constant_names(rule: Rule) -> list[str]:
 def variables(expr: PrimExpr) -> list[n.Var]:
     """The variables of a rule's side, by first appearance."""
     found: dict[str, n.Var] = {}
-    stack: list[Any] = [expr]
-    while stack:
-        node = stack.pop()
+    for node in pre_order(expr):
         if isinstance(node, n.Var):
             found.setdefault(node.name, node)
-        else:
-            inner = [getattr(node, name) for name in node.field_names]
-            stack.extend(part for part in reversed(inner) if isinstance(part, PrimExpr))
     return list(found.values())

@@ -5,8 +5,8 @@
     form = scope.form(loop.var * 4 + j)
     scope.ends(form, {i})                       # its least and greatest value while i runs: forms of what stands still
 
-Invariant: index arithmetic does not overflow, whatever its dtype (a contract of loop programs).  Forms are of the scope
-that made them: atoms are numbered by it.
+Invariant: index arithmetic does not overflow, whatever its dtype (a contract of loop programs); that of data may.
+Forms are of the scope that made them: atoms are numbered by it.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from ..core.dtype import DataType
 from ..core.node import pre_order
 from .forms import EVERYTHING, FINITE, Atoms, Form, Interval, Unit
 from .nodes import EQ, GE, GT, LE, LT, IntImm, PrimExpr, Var
+from .overflow import fits
 from .simplify import Simplifier
 
 _INDEX: Final = DataType("int64")
@@ -53,6 +54,12 @@ class Scope(Simplifier):
         self.extents[number] = extent.value if isinstance(extent, IntImm) else self._number(extent)
         return number
 
+    def has_iterations(self, number: int) -> bool:
+        """Whether the loop of a variable entered is shown to run at least once, wherever those around it stand."""
+        extent = self.extents.get(number)
+        low, high = self.ends(Form({number: 1}, 0), (number,)) if extent is None else (None, None)
+        return bool(extent and extent > 0) or (low is not None and high is not None and self.at_most(low, high))
+
     def _number(self, expr: PrimExpr) -> int | None:
         form = self.form(expr)
         return form.constant if form is not None else None
@@ -69,11 +76,8 @@ class Scope(Simplifier):
 
     def only_variable(self, form: Form) -> Var | None:
         """The variable that a form is; None if it is something else."""
-        if form.offset or len(form.terms) != 1:
-            return None
-        ((number, factor),) = form.terms.items()
-        expr = self.atoms.table[number].expr
-        return expr if factor == 1 and isinstance(expr, Var) else None
+        expr = self.atoms.table[form.atom].expr if form.atom is not None and not form.offset else None
+        return expr if isinstance(expr, Var) else None
 
     def number_of(self, var: Var) -> int:
         """The atom of a variable."""
@@ -92,6 +96,9 @@ class Scope(Simplifier):
         """Forms, none of them above 0, that say what a comparison of integers says; none for another condition."""
         if not isinstance(condition, (LT, LE, GT, GE, EQ)):
             return []
+        sides = [(self.form(side), side.dtype) for side in (condition.a, condition.b)]
+        if any(form is None or not fits(self, form, dtype) for form, dtype in sides):
+            return []  # of data, which may wrap
         return self._at_most_zero(condition)
 
     def at_least_zero(self, condition: PrimExpr) -> Form | None:
@@ -139,7 +146,8 @@ class Scope(Simplifier):
         return any(variable in own for atom in form.terms for variable in self.variables(atom))
 
     def unit_moves(self, unit: Unit, own: Container[int]) -> bool:
-        return self.moves(Form({unit.atom: 1}, 0) if unit.form is None else unit.form, own)
+        parts = (unit.atom,) if unit.form is None else unit.form.terms
+        return any(variable in own for atom in parts for variable in self.variables(atom))
 
     # --- ends ---
 

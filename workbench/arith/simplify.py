@@ -311,8 +311,7 @@ def _is_less(value: int, dtype: DataType) -> bool:
 
 def _number(value: int, dtype: DataType) -> n.IntImm:
     """A constant of a sum or product, as it wraps."""
-    low, high = dtype.limits()
-    return n.IntImm((value - low) % (high - low + 1) + low, dtype)
+    return n.IntImm(build.wrap(value, dtype), dtype)
 
 
 def _scaled(part: PrimExpr, factor: int, dtype: DataType) -> PrimExpr:

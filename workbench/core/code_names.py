@@ -156,11 +156,7 @@ def of_workbench(function: FunctionType) -> list[Any]:
 def _names_in(code: CodeType) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     """The globals that code reads, the attributes it asks for, the modules it imports; nested code counts."""
     found: dict[str, set[str]] = {"read": set(), "asked": set(), "imported": set()}
-    waiting = [code]
-    while waiting:
-        current = waiting.pop()
-        for step in dis.get_instructions(current):
-            if step.opname in _KINDS:
-                found[_KINDS[step.opname]].add(str(step.argval))
-        waiting += [item for item in current.co_consts if isinstance(item, CodeType)]
+    for step in (step for current in environment.with_nested(code) for step in dis.get_instructions(current)):
+        if step.opname in _KINDS:
+            found[_KINDS[step.opname]].add(str(step.argval))
     return tuple(sorted(found["read"])), tuple(sorted(found["asked"])), tuple(sorted(found["imported"]))

@@ -14,9 +14,12 @@ from __future__ import annotations
 import builtins
 import dis
 import os
+from collections.abc import Iterator
 from functools import lru_cache
 from types import CodeType, FunctionType
 from typing import Any, Final
+
+from .walks import parents_first
 
 _ROUTES: Final = frozenset({"environ", "environb", "getenv", "getenvb"})
 _GLOBALS: Final = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
@@ -51,19 +54,21 @@ def read_by(function: FunctionType) -> tuple[set[str], list[Any]]:
     return routes, [part for name in names for part in (name, os.environ.get(name))]
 
 
+def with_nested(code: CodeType) -> Iterator[CodeType]:
+    """Code, and that of the functions written in it."""
+    return parents_first([code], lambda one: [item for item in one.co_consts if isinstance(item, CodeType)])
+
+
 @lru_cache(maxsize=4096)
 def _accesses(code: CodeType) -> tuple[Access, ...]:
     """Every read of a global, and of an attribute that is called like a route; those of nested code too."""
     found: dict[Access, None] = {}
-    waiting = [code]
-    while waiting:
-        current = waiting.pop()
+    for current in with_nested(code):
         steps = [step for step in dis.get_instructions(current) if step.opname not in _NOTHING]
         for at, step in enumerate(steps):
             through_global = step.opname in _GLOBALS
             if through_global or (step.opname in _ATTRIBUTES and step.argval in _ROUTES):
                 found[through_global, str(step.argval), _variable(steps, at, through_global)] = None
-        waiting += [item for item in current.co_consts if isinstance(item, CodeType)]
     return tuple(found)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from .node import FieldValue, FrozenMap, Node, children, nodes_in
+from .node import FieldValue, FrozenMap, Node, nodes_in, pre_order
 
 
 def same(left: Any, right: Any) -> bool:
@@ -171,16 +171,9 @@ def free_variables(root: Node) -> list[Node]:
     """Variables used in `root` that no node in it binds, in order of first use."""
     bound: set[int] = set()
     used: list[Node] = []
-    seen: set[int] = set()
-    stack: list[Node] = [root]
-    while stack:
-        current = stack.pop()
-        if id(current) in seen:
-            continue
-        seen.add(id(current))
+    for current in pre_order(root):
         if current.is_variable:
             used.append(current)
         for name in current.binds:
             bound.update(id(variable) for variable in nodes_in(getattr(current, name)))
-        stack.extend(reversed(children(current)))
     return [variable for variable in used if id(variable) not in bound]

@@ -104,3 +104,13 @@ def _began(number: int) -> str:
     """When a process began, as Linux counts it; elsewhere nothing."""
     words = read_text(Path(f"/proc/{number}/stat")).rpartition(")")[2].split()
     return words[19] if len(words) > 19 else ""
+
+
+@lru_cache(maxsize=1)
+def features() -> frozenset[str]:
+    """Processor features by LLVM's names, as far as /proc/cpuinfo tells (empty elsewhere)."""
+    for line in read_text(Path("/proc/cpuinfo")).splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() in ("flags", "Features"):
+            return frozenset(word.replace("avx512_", "avx512").replace("avx_vnni", "avxvnni") for word in value.split())
+    return frozenset()

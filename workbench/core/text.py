@@ -146,3 +146,13 @@ def layout(root: Any, printer: Printer, context: Any = None) -> Text:
                 node, start = opened.pop()
                 spans.append((node, Span(start, length)))
     return Text("".join(written), spans)
+
+
+def fresh_name(base: str, taken: set[str]) -> str:
+    """`base`, or with a number behind it, that is not `taken` yet; then it is."""
+    name, number = base, 0
+    while name in taken:
+        number += 1
+        name = f"{base}_{number}"
+    taken.add(name)
+    return name

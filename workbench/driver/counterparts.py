@@ -208,7 +208,7 @@ class _Search:
 
     def _only(self, ours: Sequence[Hashable], theirs: Sequence[Hashable]) -> None:
         """Pair what only one on each side has."""
-        mine, other = _unique(ours), _unique(theirs)
+        mine, other = unique_positions(ours), unique_positions(theirs)
         for key, position in mine.items():
             if position >= 0 and other.get(key, -1) >= 0:
                 self._pair(position, other[key])
@@ -222,8 +222,8 @@ class _Search:
 
     def _spread(self, ours: Sequence[Hashable], theirs: Sequence[Hashable]) -> None:
         """Pair by the operands and by the users of what is paired, until nothing more is found."""
-        up = _unique([(key, below) for key, below in zip(theirs, self.old.operands, strict=True)])
-        own_up = _unique([(key, below) for key, below in zip(ours, self.new.operands, strict=True)])
+        up = unique_positions([(key, below) for key, below in zip(theirs, self.old.operands, strict=True)])
+        own_up = unique_positions([(key, below) for key, below in zip(ours, self.new.operands, strict=True)])
         standing = enumerate(zip(theirs, self.old.users, strict=True))
         down = {(key, frozenset(users)): place for place, (key, users) in standing}
         found = True
@@ -320,7 +320,7 @@ class _Search:
         return (bool(below) and below == self.old.operands[other]) or users == set(self.old.users[other])
 
 
-def _unique(keys: Sequence[Hashable]) -> dict[Hashable, int]:
+def unique_positions(keys: Sequence[Hashable]) -> dict[Hashable, int]:
     """The position of each key; -1 where several have it."""
     found: dict[Hashable, int] = {}
     for position, key in enumerate(keys):

@@ -18,6 +18,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from ..arith.nodes import literal
 from ..codegen.llvm.unsafe_calls import is_unsafe
 from ..core.equal import fingerprint, same
 from ..core.errors import WorkbenchError
@@ -144,7 +145,7 @@ def _bytes(buffer: Any) -> int | None:
         return None
     size = (buffer.dtype.bits * buffer.dtype.lanes + 7) // 8
     for extent in buffer.shape:
-        known = getattr(extent, "value", None)
+        known = literal(extent, None)
         if known is None:
             return None
         size *= known
@@ -156,5 +157,5 @@ def _bytes_at(address: Any) -> int | None:
     place = address.args[0] if getattr(address, "op", "") == "address_of" else None
     if not isinstance(place, t.BufferLoad) or len(place.indices) != 1:
         return None
-    first, whole = getattr(place.indices[0], "value", None), _bytes(place.buffer)
+    first, whole = literal(place.indices[0], None), _bytes(place.buffer)
     return None if first is None or whole is None else whole - first * ((place.buffer.dtype.bits + 7) // 8)

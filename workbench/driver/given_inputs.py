@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..arith.nodes import Var
+from ..arith.nodes import Var, literal
 from ..core.arguments import by_name, unmasked
 from ..core.errors import WorkbenchError, nearest
 from ..core.module import IRModule
@@ -169,5 +169,5 @@ def _relay_spec(name: str, parameter: Any) -> TensorSpec | None:
 
 def _extents(shape: Any) -> tuple[int | str, ...]:
     """Extents in numbers; others only have a name."""
-    values = (getattr(extent, "value", extent) for extent in shape)
+    values = (literal(extent, extent) for extent in shape)
     return tuple(value if isinstance(value, int) else str(value) for value in values)

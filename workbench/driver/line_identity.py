@@ -19,6 +19,8 @@ from collections.abc import Callable, Hashable, Sequence
 from itertools import pairwise
 from typing import Final
 
+from .counterparts import unique_positions
+
 _TOP = -1
 _NUMBERS: Final = re.compile(r"(?<=[A-Za-z0-9])(_\d+)+\b")
 """What tells the names of copies apart."""
@@ -66,8 +68,8 @@ class Identity:
 
     def _only(self, ours: Sequence[Hashable], theirs: Sequence[Hashable]) -> None:
         """Pair what only one on each side has."""
-        other = _unique(theirs)
-        for key, number in _unique(ours).items():
+        other = unique_positions(theirs)
+        for key, number in unique_positions(ours).items():
             if number >= 0 and other.get(key, -1) >= 0:
                 self._pair(number, other[key])
 
@@ -92,8 +94,8 @@ class Identity:
             for number, other in zip(ours, theirs, strict=True):
                 self._pair(number, other)
             return
-        first = _unique([self._now.keys[at] for at in theirs])
-        for key, place in _unique([self._before.keys[at] for at in ours]).items():
+        first = unique_positions([self._now.keys[at] for at in theirs])
+        for key, place in unique_positions([self._before.keys[at] for at in ours]).items():
             if place >= 0 and first.get(key, -1) >= 0:
                 self._pair(ours[place], theirs[first[key]])
 
@@ -102,11 +104,3 @@ def _renamed(keys: Sequence[str]) -> Callable[[str], int]:
     """How many lines differ from a line by the numbers of names only."""
     plain, own = Counter(_NUMBERS.sub("", key) for key in keys), Counter(keys)
     return lambda key: plain[_NUMBERS.sub("", key)] - own[key]
-
-
-def _unique(keys: Sequence[Hashable]) -> dict[Hashable, int]:
-    """The number of each key; -1 where several have it."""
-    found: dict[Hashable, int] = {}
-    for number, key in enumerate(keys):
-        found[key] = -1 if key in found else number
-    return found

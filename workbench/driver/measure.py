@@ -21,6 +21,7 @@ from ..analysis.fact import Fact
 from ..analysis.operations import flops
 from ..analysis.programs import target_of
 from ..analysis.quick_cycles import quick_cycles
+from ..arith.nodes import literal
 from ..codegen.backend import building_for
 from ..core.errors import WorkbenchError
 from ..core.module import IRModule
@@ -186,7 +187,7 @@ def _arguments(function: PrimFunc) -> list[np.ndarray]:
     shapes: list[list[int]] = []
     for parameter in function.params:
         extents = (
-            [getattr(extent, "value", None) for extent in parameter.shape] if isinstance(parameter, Buffer) else [None]
+            [literal(extent, None) for extent in parameter.shape] if isinstance(parameter, Buffer) else [None]
         )
         if None in extents:
             raise WorkbenchError(

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ..core.node import Node, children, rewrite
+from ..core.walks import parts_first
 from ..relay.ir import expr as r
 from ..relay.ir.operator import Operator
 from . import reattach
@@ -279,17 +280,9 @@ class _Merge:
         if not self.applied:
             return self.theirs.table[self.theirs.root].node
         made: dict[Label, Any] = {}
-        stack: list[tuple[Label, bool]] = [(self.root, False)]
-        entered: set[Label] = set()
-        while stack:
-            label, ready = stack.pop()
+        for label in parts_first([self.root], lambda one: self.table[one][1], lambda one: one):
             node, operands = self.table[label]
-            if ready:
-                made[label] = _rebuilt(node, [made[operand] for operand in operands])
-            elif label not in entered:
-                entered.add(label)
-                stack.append((label, True))
-                stack.extend((operand, False) for operand in reversed(operands))
+            made[label] = _rebuilt(node, [made[operand] for operand in operands])
         return made[self.root]
 
 

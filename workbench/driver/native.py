@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from ..arith.nodes import literal
 from ..codegen.backend import backend_of
 from ..codegen.llvm.unsafe_calls import is_unsafe
 from ..core.arguments import by_name
@@ -89,7 +90,7 @@ def stored(data: Tensor) -> np.ndarray:
 
 
 def _buffer_spec(buffer: Buffer) -> TensorSpec:
-    return TensorSpec(buffer.name, tuple(getattr(extent, "value", -1) for extent in buffer.shape), buffer.dtype)
+    return TensorSpec(buffer.name, tuple(literal(extent, -1) for extent in buffer.shape), buffer.dtype)
 
 
 class CompiledFunctions:

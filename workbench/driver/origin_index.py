@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from ..core.node import Node, children, post_order, traced_in
 from ..core.origin import ImportedFrom, OriginTable
 from ..core.per_node import per_node
+from ..core.walks import parts_first
 from ..relay.ir import expr as r
 from ..tir import nodes as t
 
@@ -217,20 +218,7 @@ def _statements(function: t.PrimFunc) -> Iterator[Held]:
 
 @per_node
 def _inside(function: t.PrimFunc) -> tuple[Held, ...]:
-    return tuple(_walked(function))
-
-
-def _walked(function: t.PrimFunc) -> Iterator[Held]:
-    seen: set[int] = {id(function)}
-    stack: list[tuple[Node, bool]] = [(child, False) for child in reversed(_directly_in(function))]
-    while stack:
-        node, expanded = stack.pop()
-        if expanded:
-            yield node, _directly_in(node)
-        elif id(node) not in seen:
-            seen.add(id(node))
-            stack.append((node, True))
-            stack.extend((child, False) for child in reversed(_directly_in(node)))
+    return tuple((stmt, _directly_in(stmt)) for stmt in parts_first(_directly_in(function), _directly_in))
 
 
 def _directly_in(node: Node) -> tuple[Any, ...]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..arith.nodes import literal
 from ..core.node import post_order, traced_in
 from ..tir import nodes as t
 from .origin_index import Resolver, Sources
@@ -40,7 +41,7 @@ class ScheduledLoops:
         own = [told(loop) for loop in nest.loops]
         found = _shared(self.around[id(node)] for node in alike or sources)
         kept = tuple(
-            loop for loop in found if told(loop) in own or loop.kind in SPREAD or getattr(loop.extent, "value", 0) == 1
+            loop for loop in found if told(loop) in own or loop.kind in SPREAD or literal(loop.extent, 0) == 1
         )
         rest = iter(map(told, kept))
         return kept if all(loop in rest for loop in own) else nest.loops
@@ -62,7 +63,7 @@ def scheduled_loops(session: Session, kernel: str) -> ScheduledLoops:
 
 def told(loop: t.For) -> tuple[str, str]:
     """A loop's name and its extent, where that is a number."""
-    return loop.var.name, str(getattr(loop.extent, "value", "…"))
+    return loop.var.name, str(literal(loop.extent, "…"))
 
 
 def _of_inits(function: t.PrimFunc, around: Mapping[int, Loops]) -> Iterable[tuple[int, Loops]]:

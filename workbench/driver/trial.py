@@ -30,6 +30,7 @@ from ..core.child import ChildFailure
 from ..core.errors import WorkbenchError
 from ..core.module import IRModule
 from ..core.node import pre_order
+from ..core.walks import parts_first
 from ..target.target import Target
 from ..tir import nodes as t
 from ..tir.outside import outside_calls
@@ -73,15 +74,13 @@ def harm_of(name: str, module: IRModule, target: Target, unknown: Iterable[str] 
 
 def closure(name: str, module: IRModule) -> IRModule:
     """A function with those of its module that it calls, and that they call."""
-    found: dict[str, Any] = {}
-    waiting = [name]
-    while waiting:
-        one = waiting.pop()
-        if one in found or one not in module:
-            continue
-        found[one] = module[one]
-        waiting += [called for called, _ in calls_in(module[one])]
-    return IRModule(found)
+
+
+    def there(names: Iterable[str]) -> list[str]:
+        return [one for one in names if one in module]
+
+    names = parts_first(there([name]), lambda one: there(called for called, _ in calls_in(module[one])), str)
+    return IRModule({one: module[one] for one in names})
 
 
 def calls_in(function: t.PrimFunc) -> list[tuple[str, tuple[Any, ...]]]:

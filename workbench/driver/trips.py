@@ -17,6 +17,7 @@ from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, Final
 
+from ..arith.nodes import literal
 from ..codegen.llvm.places import SourcePlace, printed
 from ..core.node import Node, children
 from ..tir import nodes as t
@@ -47,11 +48,11 @@ class Nest:
     @property
     def turning(self) -> tuple[t.For, ...]:
         """The loops that code has too, as far as the program says; outermost first."""
-        return tuple(loop for loop in self.loops if loop.kind not in SPREAD and getattr(loop.extent, "value", 0) != 1)
+        return tuple(loop for loop in self.loops if loop.kind not in SPREAD and literal(loop.extent, 0) != 1)
 
     def trips_outside(self, inner: int) -> int:
         """How often what stands before so many of the innermost loops is run."""
-        return prod(int(getattr(loop.extent, "value", 0)) for loop in self.turning[: len(self.turning) - inner])
+        return prod(int(literal(loop.extent, 0)) for loop in self.turning[: len(self.turning) - inner])
 
 
 @lru_cache(maxsize=4)

@@ -29,6 +29,7 @@ from ..core.limits import limits
 from ..core.module import IRModule
 from ..core.node import FrozenMap
 from ..core.tensor import Tensor
+from ..core.walks import parts_first
 from ..relay.ir import expr as r
 from ..relay.ir.operator import Operator
 from ..relay.ir.types import TensorType
@@ -218,19 +219,8 @@ def _lower_all(body: r.Expr, entry: _Entry) -> None:
 
 
 def _needed(body: r.Expr, entry: _Entry) -> list[r.Expr]:
-    """The expressions that `body` needs and that are not known yet, operands first."""
-    order: list[r.Expr] = []
-    seen: set[int] = set()
-    stack: list[tuple[r.Expr, bool]] = [(body, False)]
-    while stack:
-        current, ready = stack.pop()
-        if ready:
-            order.append(current)
-        elif id(current) not in seen and id(current) not in entry.values:
-            seen.add(id(current))
-            stack.append((current, True))
-            stack.extend((item, False) for item in reversed(_operands(current, entry)))
-    return order
+    """The expressions that `body` needs, operands first, down to those that are known."""
+    return list(parts_first([body], lambda current: () if id(current) in entry.values else _operands(current, entry)))
 
 
 def _operands(current: r.Expr, entry: _Entry) -> tuple[r.Expr, ...]:

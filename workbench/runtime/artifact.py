@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from ..core.errors import WorkbenchError
-from ..core.host import read_text
+from ..core.host import features
 from ..core.plain_file import open_plain
 
 MAGIC: Final = b"WORKBENCH-LIB-2\n"
@@ -134,8 +134,8 @@ def _check_machine(path: Path, record: dict[str, Any]) -> None:
             expected=f"{platform.machine()} {sys.platform}",
         )
     needed = [name for name in str(record.get("cpu_features", "")).split(",") if name]
-    missing = [name for name in needed if name not in host_features()]
-    if missing and host_features():
+    missing = [name for name in needed if name not in features()]
+    if missing and features():
         raise WorkbenchError(
             "E-LOAD-CPU",
             f"{path.name} needs a processor with more features",
@@ -157,12 +157,3 @@ def runs_here(triple: str) -> bool:
     if any("x32" in word or "ilp32" in word for word in words[1:]):  # pointers of 32 bits on a processor of 64
         return False
     return any(word.startswith(names) for word in words[1:] if names[0])
-
-
-def host_features() -> frozenset[str]:
-    """CPU features of this machine by LLVM's names; empty where they are not known."""
-    for line in read_text(Path("/proc/cpuinfo")).splitlines():
-        key, _, value = line.partition(":")
-        if key.strip() in ("flags", "Features"):
-            return frozenset(word.replace("avx512_", "avx512").replace("avx_vnni", "avxvnni") for word in value.split())
-    return frozenset()

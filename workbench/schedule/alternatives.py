@@ -15,7 +15,7 @@ from itertools import permutations
 from ..analysis.dependence import Conflict
 from ..analysis.reduction_loops import reduce_variables
 from ..analysis.tree import BlockSite
-from ..arith.nodes import Var
+from ..arith.nodes import Var, literal
 from ..tir import nodes as t
 from .errors import ScheduleError
 from .references import BlockRV, LoopRV, make_reference
@@ -181,7 +181,7 @@ def _factored(case: Case, trial: Trial, loop: LoopRV) -> None:
 
 def _constant(loop: t.For) -> int | None:
     """The number of iterations, where it is one."""
-    return getattr(loop.extent, "value", None)
+    return literal(loop.extent, None)
 
 
 def _fitting(extent: int | None) -> list[int]:

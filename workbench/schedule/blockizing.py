@@ -38,7 +38,7 @@ class Division:
     inner: t.IterVar | None
     """None when all of it lies outside."""
     inner_value: PrimExpr
-    tile: int
+    tile: PrimExpr
     begin: PrimExpr
     """What both parts count from."""
 
@@ -156,6 +156,12 @@ def divided(
     if not scope.variables_of(inner) <= own:
         raise _undivided(site, iter_var, value, "the loops inside and outside are mixed in one term")
     low, high = scope.atoms.bound(inner)
+    if not outer.terms and not outer.offset and _is_whole(inner, iter_var, own, scope):
+        kept, moving = (t.Range(build.const(0), size) for size in (build.const(1), iter_var.dom.extent))
+        return Division(
+            iter_var, _part(iter_var, "o", kept, names) if keep_units else None, build.const(0),
+            _part(iter_var, "i", moving, names), scope.index(inner), build.const(0), begin,
+        )  # fmt: skip
     if low < -FINITE or high > FINITE:
         raise _undivided(site, iter_var, value, "the part inside has no constant bounds")
     tile = high - low + 1
@@ -168,17 +174,26 @@ def divided(
     if wanders and steps.terms:
         raise _undivided(site, iter_var, value, "its domain begins elsewhere in each iteration of the tile")
     extent = _tiles(site, iter_var, value, steps, tile)
-    base = iter_var.var.name
     moves = bool(steps.terms)
     keeps = moves or keep_units or steps.offset != 0
-    made = t.IterVar(Var(names.fresh(f"{base}_o"), iter_var.var.dtype), t.Range(build.const(0), extent), iter_var.kind)
-    own_part = None
-    if tile > 1:
-        variable = Var(names.fresh(f"{base}_i"), iter_var.var.dtype)
-        own_part = t.IterVar(variable, t.Range(build.const(0), build.const(tile)), iter_var.kind)
+    made = _part(iter_var, "o", t.Range(build.const(0), extent), names)
+    size = t.Range(build.const(0), build.const(tile))
+    own_part = _part(iter_var, "i", size, names) if tile > 1 else None
     return Division(
-        iter_var, made if keeps else None, scope.index(steps), own_part, scope.index(inner), tile, begin
+        iter_var, made if keeps else None, scope.index(steps), own_part, scope.index(inner), size.extent, begin
     )
+
+
+def _part(iter_var: t.IterVar, suffix: str, domain: t.Range, names: Names) -> t.IterVar:
+    return iter_var.replace(var=Var(names.fresh(f"{iter_var.var.name}_{suffix}"), iter_var.var.dtype), dom=domain)
+
+
+def _is_whole(inner: Form, iter_var: t.IterVar, own: frozenset[int], scope: Scope) -> bool:
+    """Whether the loops inside run from end to end of an iterator, of a size with a name."""
+    last, (low, high) = scope.linear(iter_var.dom.extent).shifted(-1), scope.ends(inner, own)
+    if last.constant is not None or low is None or high is None:
+        return False
+    return low.constant == 0 and high.same_as(last)
 
 
 def _tiles(site: BlockSite, iter_var: t.IterVar, value: PrimExpr, steps: Form, tile: int) -> PrimExpr:

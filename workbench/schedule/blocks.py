@@ -124,13 +124,52 @@ def require_regular(state: ScheduleState, site: BlockSite, verb: str, *, later: 
     Without `later`, the caller looks after what is written later: a block that stays where it is does not care.
     """
     require_leaf(state, site, verb)
-    for why in _irregularities(state, site, later):
+    for why in (*_own_irregularities(state, site), *_shared(state, site), *_read_too_early(state, site, later)):
         _irregular(state, site, verb, why)
-    _require_pure(state, site, verb)
+    blocks_under(state, site.realize)
+    if not _single_valued(state, site):
+        _irregular(
+            state, site, verb, "it reads a buffer whose elements are written more than once with different values"
+        )
 
 
-def _irregularities(state: ScheduleState, site: BlockSite, later: bool) -> Iterator[str]:
-    """What makes a block's values depend on when they are computed."""
+def require_written_apart(state: ScheduleState, site: BlockSite, verb: str) -> None:
+    """`require_regular`, of a block whose buffer may have writers of other elements: it stays where it is."""
+    require_any_order(state, site, verb)
+    for region in site.block.writes:
+        writers = state.tree.writers(region.buffer)
+        if len(writers) != 1 and not write_apart(writers, region.buffer):
+            _irregular(state, site, verb, f"{region.buffer.name} has other writers too")
+    if not _single_valued(state, site):
+        _irregular(
+            state, site, verb, "it reads a buffer whose elements are written more than once with different values"
+        )
+
+
+def require_any_order(state: ScheduleState, site: BlockSite, verb: str) -> None:
+    """Refuse a block unless its instances may run in any order, for a block that stays alone in its loops."""
+    require_leaf(state, site, verb)
+    for why in _own_irregularities(state, site):
+        _irregular(state, site, verb, why)
+    blocks_under(state, site.realize)
+
+
+def require_overwriting(state: ScheduleState, site: BlockSite, verb: str, *, once: bool) -> None:
+    """Refuse a block whose results depend on what its buffers held before, for one that stays where it is and runs as
+    it does, but leaves them elsewhere.  With `once`, no two of its spatial iterations may write the same element."""
+    require_leaf(state, site, verb)
+    whys = [*_own_reads(state, site)]
+    if site.block.init is not None and not initialises_first(site):
+        whys.append("its reduction does not begin where its initialisation runs")
+    if once and not writes_once(site.block, site.held):
+        whys.append("its writes are not single elements, one for each point of its spatial iterators")
+    for why in whys:
+        _irregular(state, site, verb, why)
+    blocks_under(state, site.realize)
+
+
+def _own_irregularities(state: ScheduleState, site: BlockSite) -> Iterator[str]:
+    """What makes a block's values depend on the order of its iterations."""
     block = site.block
     kinds = {iter_var.kind for iter_var in block.iter_vars}
     if not kinds <= {t.IterKind.SPATIAL, t.IterKind.REDUCE}:
@@ -145,16 +184,19 @@ def _irregularities(state: ScheduleState, site: BlockSite, later: bool) -> Itera
         yield "it may add a value several times"
     if not writes_once(block, site.held):
         yield "its writes are not single elements, one for each point of its spatial iterators"
-    yield from _shared(state, site)
-    yield from _read_too_early(state, site, later)
+    yield from _own_reads(state, site)
 
 
 def _shared(state: ScheduleState, site: BlockSite) -> Iterator[str]:
-    """What others have to do with the buffers of a block, or it with itself."""
+    """What others have to do with what a block writes."""
+    for region in site.block.writes:
+        if len(state.tree.writers(region.buffer)) != 1:
+            yield f"{region.buffer.name} has other writers too"
+
+
+def _own_reads(state: ScheduleState, site: BlockSite) -> Iterator[str]:
+    """What a block, or something that is not known, has to do with what it writes."""
     written = [region.buffer for region in site.block.writes]
-    for buffer in written:
-        if len(state.tree.writers(buffer)) != 1:
-            yield f"{buffer.name} has other writers too"
     if any(region.buffer is buffer for region in site.reads for buffer in written):
         yield "it reads what it writes"
     for region in (*site.reads, *site.block.writes):
@@ -188,14 +230,6 @@ def _reduces_in_order(site: BlockSite) -> bool:
         if item.kind is t.IterKind.REDUCE:
             found.extend(sorted(places[id(var)] for var in variables_in(value) if id(var) in places))
     return found == sorted(found)
-
-
-def _require_pure(state: ScheduleState, site: BlockSite, verb: str) -> None:
-    blocks_under(state, site.realize)
-    if not _single_valued(state, site):
-        _irregular(
-            state, site, verb, "it reads a buffer whose elements are written more than once with different values"
-        )
 
 
 def _single_valued(state: ScheduleState, site: BlockSite, above: frozenset[str] = frozenset()) -> bool:

@@ -11,8 +11,8 @@ from ..analysis.tree import BlockSite, Tree, domains_of
 from ..arith import build
 from ..arith.forms import Form
 from ..arith.nodes import PrimExpr, Var
-from ..arith.scope import Scope, are_equal
-from ..core.node import post_order
+from ..arith.scope import Scope, are_equal, number_of
+from ..core.node import post_order, substitute
 from ..tir import nodes as t
 from ..tir.build import nest, point_region
 from .errors import refuse, require
@@ -291,8 +291,9 @@ def written_box(site: BlockSite, region: t.BufferRegion) -> Box:
         raise _no_box(block)
     found, used = Box(), set[Var]()
     domains = {item.var: item.dom for item in block.iter_vars}
+    single = {var: dom.min for var, dom in domains.items() if number_of(dom.extent) == 1}
     for axis in region.region:
-        form, still = scope.parted(scope.linear(axis.min), site.iterators)
+        form, still = scope.parted(scope.linear(substitute(axis.min, single)), site.iterators)
         if scope.moves(scope.linear(axis.extent), site.iterators) or not site.is_held(still):
             raise _no_box(block)
         if form.constant is not None:

@@ -20,6 +20,8 @@ from ..arith import nodes as a
 from ..arith.nodes import PrimExpr, Var
 from ..core.dtype import DataType
 from ..core.node import children
+from ..core.walks import folded
+from ..tir.array_values import MEANING
 
 Arrays = list[Any]
 
@@ -31,6 +33,8 @@ class Flaws:
     neutral: str = ""
     associative: str = ""
     commutative: str = ""
+    absent: str = ""
+    """Against the start changing nothing where it is added."""
 
 
 _GRID: dict[int, int] = {1: 7, 2: 4, 3: 3, 4: 2}
@@ -58,6 +62,7 @@ def flaws_of(
         with np.errstate(all="ignore"):
             start = [np.full((size,), _evaluated(expr, {})) for expr in identity]
             kept = _counterexample(combine(start, tuples), tuples, (start, tuples))
+            added = _counterexample(combine(tuples, start), tuples, (tuples, start))
             x, y = ([part[index] for part in tuples] for index in np.indices((size, size)).reshape(2, -1))
             swapped = _counterexample(combine(x, y), combine(y, x), (x, y))
             x, y, z = ([part[index] for part in tuples] for index in np.indices((size,) * 3).reshape(3, -1))
@@ -68,6 +73,7 @@ def flaws_of(
         "{} combined with {} gives {}".format(*kept) if kept else "",
         "{}, {} and {} give {} combined from the left, {} from the right".format(*grouped) if grouped else "",
         "{} combined with {} gives {}, the other way round {}".format(*swapped) if swapped else "",
+        "{} combined with {} gives {}".format(*added) if added else "",
     )
 
 
@@ -98,11 +104,6 @@ class _CannotEvaluateError(Exception):
     """An expression of a kind that is not in the tables below."""
 
 
-_BINARY: dict[type, Callable[[Any, Any], Any]] = {
-    a.Add: np.add, a.Sub: np.subtract, a.Mul: np.multiply, a.FloorDiv: np.floor_divide, a.FloorMod: np.mod,
-    a.Min: np.minimum, a.Max: np.maximum, a.EQ: np.equal, a.NE: np.not_equal, a.LT: np.less, a.LE: np.less_equal,
-    a.GT: np.greater, a.GE: np.greater_equal, a.And: np.logical_and, a.Or: np.logical_or,
-}  # fmt: skip
 _CALLS: dict[str, Callable[..., Any]] = {
     "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "abs": np.abs, "if_then_else": np.where, "tanh": np.tanh,
     "bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or, "bitwise_xor": np.bitwise_xor,
@@ -111,35 +112,16 @@ _CALLS: dict[str, Callable[..., Any]] = {
 
 def _evaluated(root: PrimExpr, known: dict[int, Any]) -> Any:
     """The value of an expression over arrays.  Raises `_CannotEvaluateError`."""
-    done: dict[int, Any] = {}
-    stack: list[tuple[Any, bool]] = [(root, False)]
-    while stack:
-        current, ready = stack.pop()
-        if id(current) in done:
-            continue
-        if isinstance(current, Var):
-            if id(current) not in known:
-                raise _CannotEvaluateError
-            done[id(current)] = known[id(current)]
-        elif isinstance(current, (a.IntImm, a.FloatImm)):
-            done[id(current)] = bool(current.value) if current.dtype.is_bool else current.value
-        elif ready:
-            done[id(current)] = _applied(current, [done[id(child)] for child in children(current)])
-        else:
-            stack.append((current, True))
-            stack.extend((child, False) for child in children(current))
-    return done[id(root)]
+    return folded(root, children, _applied, dict(known))
 
 
 def _applied(expr: Any, values: list[Any]) -> Any:
-    if isinstance(expr, a.Div):
-        return np.divide(*values) if expr.dtype.is_float else np.trunc(np.divide(*values)).astype(np.int64)
-    if type(expr) in _BINARY:
-        return _BINARY[type(expr)](*values)
-    if isinstance(expr, a.Select):
-        return np.where(values[0], values[1], values[2])
-    if isinstance(expr, a.Not):
-        return np.logical_not(values[0])
+    if isinstance(expr, (a.IntImm, a.FloatImm)):
+        return bool(expr.value) if expr.dtype.is_bool else expr.value
+    if isinstance(expr, a.Div) and expr.dtype.is_float:
+        return np.divide(*values)
+    if type(expr) in MEANING:
+        return MEANING[type(expr)](*values)
     if isinstance(expr, a.Cast):
         return np.asarray(values[0]).astype(np.float64 if expr.dtype.is_float else np.int64)
     if isinstance(expr, a.Call) and expr.op in _CALLS:

@@ -13,12 +13,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..analysis.tree import BlockSite
+from ..analysis.tree import BlockSite, statements_in
 from ..arith import build
-from ..arith.nodes import PrimExpr, Var
+from ..arith.nodes import PrimExpr, Var, literal
 from ..arith.scope import variables_in
 from ..core import origin
 from ..core.node import pre_order, substitute
+from ..core.walks import parents_first
 from ..tir import nodes as t
 from ..tir.build import seq
 from .blockizing import CODE, divided
@@ -47,7 +48,7 @@ def enclosed(state: ScheduleState, sites: Sequence[BlockSite], keep_units: bool)
     for loop in around:
         if id(loop.var) not in moving:
             continue
-        if getattr(loop.extent, "value", None) == 1 and not keep_units:
+        if literal(loop.extent, None) == 1 and not keep_units:
             mapping[loop.var] = loop.min
             continue
         var = Var(names.fresh(f"v{loop.var.name}"), loop.var.dtype)
@@ -100,21 +101,15 @@ def _place(body: t.SeqStmt, site: BlockSite) -> int:
 def _require_only(state: ScheduleState, sites: Sequence[BlockSite], within: Sequence[t.Stmt]) -> None:
     """Refuse other blocks, and statements beside blocks, between those that are put together."""
     chosen = {id(site.realize) for site in sites}
-    stack, others = list(within), list[t.Stmt]()
-    while stack:
-        stmt = stack.pop()
-        if isinstance(stmt, t.SeqStmt):
-            stack += stmt.stmts
-        elif isinstance(stmt, t.For):
-            stack.append(stmt.body)
-        elif id(stmt) not in chosen:
-            others.append(stmt)
+    nested = (t.SeqStmt, t.For)
+    found = parents_first(within, lambda stmt: statements_in(stmt) if isinstance(stmt, nested) else ())
+    others = [stmt for stmt in found if not isinstance(stmt, nested) and id(stmt) not in chosen]
     names = [stmt.block.name for stmt in others if isinstance(stmt, t.BlockRealize)]
     require(
         not others,
         CODE,
         f"more stands between {sites[0].name} and {sites[-1].name} than what is put together",
-        found=", ".join(reversed(names)) or "a statement that is no block",
+        found=", ".join(names) or "a statement that is no block",
         expected="blocks side by side",
         fix="name them all" if len(names) == len(others) else "put blocks together that have none between",
         nodes=tuple(others),

@@ -59,12 +59,6 @@ def settle_inline(state: ScheduleState, working: ScheduleState, producer: BlockS
         _settled(state, working.doubts, verdict)
 
 
-def settle_plainly(state: ScheduleState, working: ScheduleState) -> None:
-    """Refuse with the first doubt, where there is no exact tier."""
-    for doubt in working.doubts or ():
-        forbid(state, doubt)
-
-
 def _settled(state: ScheduleState, doubts: Sequence[IllegalError], verdict: Verdict[Difference]) -> bool:
     """True where it is proven that nothing changes; else the doubts are refused (or noted, if unsafe)."""
     if verdict.answer:

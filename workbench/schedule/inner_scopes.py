@@ -85,6 +85,17 @@ def run_inside(state: ScheduleState, arguments: Iterable[Any], act: Act, refusal
     raise refusal
 
 
+def run_in_loop(
+    state: ScheduleState, block: BlockRV, reference: LoopRV, act: Act, refusal: ScheduleError
+) -> Change[Any]:
+    """What a copy for `block` that was refused with `refusal` comes to in the body of a loop around it.  Raises
+    `refusal` where that says nothing of the loops around, or the loop is not one of them."""
+    site, loop = state.block(block), state.loop(reference)
+    if refusal.code not in IN_A_LOOP_AROUND or all(loop is not item for item in site.loops):
+        raise refusal
+    return _in_loop(state, site, loop, _Attempt(act, (block,), refusal))
+
+
 def _in_block(state: ScheduleState, outer: BlockSite, attempt: _Attempt) -> Change[Any]:
     own = _own_buffers(state, outer)
     block = outer.block

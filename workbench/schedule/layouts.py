@@ -9,7 +9,7 @@ import numpy as np
 
 from ..analysis.regions import detect
 from ..analysis.tree import BlockSite, entered
-from ..arith.nodes import PrimExpr
+from ..arith.nodes import PrimExpr, literal
 from ..arith.scope import Scope
 from ..core.errors import WorkbenchError
 from ..core.node import post_order, pre_order, rewrite
@@ -86,7 +86,7 @@ def colliding(index_map: IndexMap, sizes: Sequence[int]) -> tuple[tuple[int, ...
 
 
 def _value(extent: PrimExpr) -> int:
-    return int(getattr(extent, "value", 0))
+    return int(literal(extent, 0))
 
 
 # --- a buffer in new coordinates ----------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from ..arith.nodes import literal
 from ..core.node import children
 from ..tir import nodes as t
 
@@ -43,7 +44,7 @@ def _loops(schedule: Schedule, number: int) -> dict[str, Looks]:
     for function in dict(schedule._history[number].functions).values():
         for loop, around in _nested(function, ()):
             kinds, names = found.get(loop.var.name, (frozenset[tuple[str, str]](), frozenset[str]()))
-            extent = str(getattr(loop.extent, "value", loop.extent))
+            extent = str(literal(loop.extent, loop.extent))
             found[loop.var.name] = (kinds | {(loop.kind.name, extent)}, names | set(around))
     return found
 

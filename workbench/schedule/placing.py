@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..analysis.coverage import everywhere
-from ..analysis.regions import Bound
-from ..analysis.tree import BlockSite, LoopSite, Tree
+from ..analysis.bindings import binding_facts, writes_box
+from ..analysis.coverage import everywhere, wanders
+from ..analysis.regions import Bound, hull_in_domain
+from ..analysis.tree import BlockSite, LoopSite, Tree, innermost_loops, loops_nested
 from ..arith import build
 from ..arith.evaluate import evaluate
 from ..arith.nodes import PrimExpr, Var
-from ..arith.scope import Scope, number_of
+from ..arith.scope import Scope, are_equal, number_of
+from ..core.dtype import DataType
 from ..tir import nodes as t
-from ..tir.build import nest, seq
+from ..tir.build import nest, point_region, seq
 from .errors import illegal, refuse, require
 from .legality import forbid
 from .state import ScheduleState
@@ -77,36 +79,57 @@ def require_target(site: BlockSite, target: LoopSite, verb: str) -> None:
 
 def loops_at(target: LoopSite) -> tuple[t.For, ...]:
     """The loops around and including the target, within its block."""
-    own: list[t.For] = [target.loop]
-    for part in reversed(target.path):
-        if isinstance(part, t.Block):
-            break
-        if isinstance(part, t.For):
-            own.append(part)
-    return tuple(reversed(own))
+    return innermost_loops((*target.path, target.loop))
 
 
 def window_of(bound: Bound | None, iter_var: t.IterVar, scope: Scope) -> Window | None:
     """The window of an iterator that must take the values in `bound`; None if its whole domain is no larger."""
     if bound is None:
         return None
-    extent, domain = bound.extent(scope), scope.linear(iter_var.dom.extent).constant
-    if extent is None or extent <= 0 or (domain is not None and extent >= domain):
+    extent = bound.extent(scope)
+    if extent is None or extent <= 0 or extent >= scope.atoms.bound(scope.linear(iter_var.dom.extent)).high:
         return None
     return Window(scope.index(bound.low), extent)
 
 
+def run_ranges(site: BlockSite) -> dict[Var, t.Range]:
+    """What a block runs for of its iterators' domains, where that is a smaller box of constant sizes.
+
+    for i in range(3): vi = axis(8, 5 + i)          # 5 ... 7, which loop_partition may have left of 0 ... 7
+    """
+    items = site.block.iter_vars
+    own = t.Buffer(site.name, tuple(item.dom.extent for item in items), DataType("int64"))
+    region = point_region(own, [item.var for item in items])
+    if binding_facts(site).covers or wanders(site) or not writes_box(site, region, site.loops):
+        return {}
+    found: dict[Var, t.Range] = {}
+    for item, bound in zip(items, hull_in_domain(region, site, site.loops), strict=True):
+        if bound is None or bound.low.constant is None or bound.high.constant is None:
+            return {}
+        low, extent = build.const(bound.low.constant), build.const(bound.high.constant - bound.low.constant + 1)
+        if not (are_equal(low, item.dom.min) and are_equal(extent, item.dom.extent)):
+            found[item.var] = t.Range(low, extent)
+    return found
+
+
 def moved(
-    site: BlockSite, windows: Mapping[int, Window], around: Sequence[t.For], names: Names, keep_units: bool
+    site: BlockSite,
+    windows: Mapping[int, Window],
+    around: Sequence[t.For],
+    names: Names,
+    keep_units: bool,
+    ranges: Mapping[Var, t.Range] | None = None,
 ) -> t.Stmt:
-    """The block in new loops over the windows of its iterators (by identity), or their whole domains."""
+    """The block in new loops over the windows of its iterators (by identity), or their whole domains or `ranges`."""
+    ranges = ranges or {}
     loops: list[tuple[Var, PrimExpr]] = []
     values: list[PrimExpr] = []
     predicate: PrimExpr = build.const(True)
     for number, iter_var in enumerate(site.block.iter_vars):
         window = windows.get(id(iter_var.var))
-        low = iter_var.dom.min if window is None else window.low
-        extent = iter_var.dom.extent if window is None else build.const(window.extent)
+        domain = ranges.get(iter_var.var, iter_var.dom)
+        low = domain.min if window is None else window.low
+        extent = domain.extent if window is None else build.const(window.extent)
         value = low
         if keep_units or number_of(extent) != 1:
             var = Var(names.fresh(f"ax{number}"))
@@ -114,21 +137,13 @@ def moved(
             value = build.add(low, var)
         values.append(value)
         if window is not None:
-            end = build.add(iter_var.dom.min, iter_var.dom.extent)
-            predicate = build.all_of(predicate, build.greater_equal(value, iter_var.dom.min), build.less(value, end))
+            end = build.add(domain.min, domain.extent)
+            predicate = build.all_of(predicate, build.greater_equal(value, domain.min), build.less(value, end))
     realize = site.realize.replace(iter_values=tuple(values), predicate=predicate)
     placed = nest(loops, realize)
-    own = [*around, *_loops_in(placed)]
+    own = [*around, *loops_nested(placed)[0]]
     made = tidy_realize(realize, own)
     return nest(loops, made)
-
-
-def _loops_in(stmt: t.Stmt) -> list[t.For]:
-    found: list[t.For] = []
-    while isinstance(stmt, t.For):
-        found.append(stmt)
-        stmt = stmt.body
-    return found
 
 
 def insert(state: ScheduleState, site: BlockSite, target: LoopSite, placed: t.Stmt, position: int) -> t.PrimFunc:

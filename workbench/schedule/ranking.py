@@ -43,13 +43,13 @@ def ranked(schedule: Schedule, error: ScheduleError, limit: int = 4) -> list[Ran
 
     Of equal ones those that leave no loop inside of lanes, where nothing can be moved any more; then nearest first.
     """
-    now = _cycles(schedule)
+    now = cycles_of(schedule)
     found: list[tuple[int | None, int, Suggestion]] = []
     for suggestion in suggest(error, max(limit, _TRIED)):
         after = schedule.copy()
         suggestion.apply(after)
         stuck = _loops_in_lanes(after)
-        found.append((_cycles(after), stuck, suggestion))
+        found.append((cycles_of(after), stuck, suggestion))
     found.sort(key=lambda one: (float("inf") if one[0] is None else one[0], one[1]))
     levels = sorted({cycles for cycles, _, _ in found if cycles is not None})
     return [
@@ -69,7 +69,7 @@ def _loops_in_lanes(schedule: Schedule) -> int:
     return sum(any(id(outer) in lanes for outer in site.path) for site in sites)
 
 
-def _cycles(schedule: Schedule) -> int | None:
+def cycles_of(schedule: Schedule) -> int | None:
     """The modelled cycles; None for symbolic shapes, and where what runs depends on data."""
     try:
         return quick_cycles(schedule).total

@@ -13,7 +13,7 @@ from ..analysis.regions import Bound
 from ..analysis.tree import BlockSite
 from ..arith import build
 from ..arith.forms import FINITE, Form
-from ..arith.nodes import IntImm, PrimExpr
+from ..arith.nodes import IntImm, PrimExpr, literal
 from ..arith.scope import Scope
 from ..core.node import post_order
 from ..tir import nodes as t
@@ -34,7 +34,7 @@ def reading_map(site: BlockSite, indices: Sequence[PrimExpr]) -> tuple[IndexMap,
             return None
         outputs.append(scope.index(form) if still.terms else index)
         added.append(scope.index(still) if still.terms else build.const(0))
-    if any(getattr(item.dom.min, "value", None) != 0 for item in site.block.iter_vars):
+    if any(literal(item.dom.min, None) != 0 for item in site.block.iter_vars):
         return None
     return IndexMap(tuple(item.var for item in site.block.iter_vars), tuple(outputs)), tuple(added)
 

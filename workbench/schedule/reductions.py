@@ -26,9 +26,8 @@ from ..arith.nodes import PrimExpr, Var
 from ..arith.scope import variables_in
 from ..core.dtype import DataType
 from ..core.equal import same
-from ..core.node import Node, children, post_order, rewrite, substitute
+from ..core.node import Node, children, post_order, pre_order, rewrite, substitute
 from ..tir import nodes as t
-from ..tir.build import seq
 from .combining import Flaws, flaws_of
 
 _OPERATORS: dict[type, str] = {
@@ -273,16 +272,9 @@ def _sources(values: Iterable[PrimExpr], lhs: Sequence[Var]) -> list[PrimExpr]:
 def _speaking(values: Iterable[PrimExpr], held: set[int]) -> set[int]:
     """The parts (identities) in which a held value stands."""
     found: set[int] = set()
-    stack: list[tuple[PrimExpr, bool]] = [(value, False) for value in values]
-    while stack:
-        current, ready = stack.pop()
-        inner = [child for child in children(current) if isinstance(child, PrimExpr)]
-        if ready:
-            if id(current) in held or any(id(child) in found for child in inner):
-                found.add(id(current))
-        else:
-            stack.append((current, True))
-            stack.extend((child, False) for child in inner)
+    for node in (node for node in post_order(values) if isinstance(node, PrimExpr)):
+        if id(node) in held or any(id(part) in found for part in children(node)):
+            found.add(id(node))
     return found
 
 
@@ -300,13 +292,7 @@ def _naming(value: PrimExpr, named: Sequence[tuple[PrimExpr, Var]], lhs: Sequenc
 
 
 def _is_varying(expr: PrimExpr) -> bool:
-    stack: list[Node] = [expr]
-    while stack:
-        current = stack.pop()
-        if isinstance(current, (Var, t.BufferLoad)):
-            return True
-        stack.extend(children(current))
-    return False
+    return any(isinstance(node, (Var, t.BufferLoad)) for node in pre_order(expr))
 
 
 # --- small questions ----------------------------------------------------------------------------------------------
@@ -329,17 +315,6 @@ def _loads(expr: PrimExpr, buffers: Iterable[t.Buffer]) -> bool:
 
 def _has_loads(expr: PrimExpr) -> bool:
     return bool(accesses(expr))
-
-
-def stored(buffers: Sequence[t.Buffer], values: Sequence[PrimExpr], indices: tuple[PrimExpr, ...]) -> t.Stmt:
-    """Stores of several values at once: each is computed before any is stored (as te writes tuple reductions)."""
-    if len(buffers) == 1:
-        return t.BufferStore(buffers[0], values[0], indices)
-    held = [Var(f"{buffer.name}_value", buffer.dtype) for buffer in buffers]
-    body = seq(t.BufferStore(buffer, var, indices) for buffer, var in zip(buffers, held, strict=True))
-    for var, value in reversed(list(zip(held, values, strict=True))):
-        body = t.LetStmt(var, value, body)
-    return body
 
 
 def renamed_elements(stmt: t.Stmt, changes: Mapping[int, tuple[t.Buffer, int, PrimExpr]]) -> t.Stmt:

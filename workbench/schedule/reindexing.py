@@ -13,7 +13,7 @@ from ..analysis.bindings import writes_box
 from ..analysis.regions import Bound, hull
 from ..analysis.tree import BlockSite, entered
 from ..arith import build
-from ..arith.nodes import PrimExpr, Var
+from ..arith.nodes import PrimExpr, Var, literal
 from ..arith.scope import Scope, variables_in
 from ..core import origin
 from ..core.dtype import DataType
@@ -97,7 +97,7 @@ def by_map(site: BlockSite, indices: tuple[PrimExpr, ...], index_map: IndexMap) 
     own = site.block.iter_vars
     require_rank(index_map, len(own), site.name, (site.block,))
     require(
-        all(getattr(item.dom.min, "value", None) == 0 for item in own),
+        all(literal(item.dom.min, None) == 0 for item in own),
         "E-SCHEDULE-PARTIAL",
         f"iterators of {site.name} do not begin at 0",
         found="a domain with another least value",

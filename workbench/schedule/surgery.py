@@ -10,13 +10,14 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..analysis.regions import detect
-from ..analysis.tree import Tree, domains_of, entered, loads_beside, statements_in
+from ..analysis.tree import Tree, domains_of, entered, innermost_loops, loads_beside, statements_in
 from ..arith import build
 from ..arith.build import conjuncts
 from ..arith.nodes import PrimExpr, Var
 from ..arith.scope import Scope, number_of
 from ..core import origin
 from ..core.node import Node, children, post_order, rewrite, substitute
+from ..core.text import fresh_name
 from ..tir import nodes as t
 from ..tir.build import seq
 from .errors import refuse
@@ -147,24 +148,6 @@ def _tidied(condition: PrimExpr, scope: Scope) -> PrimExpr:
     return condition.replace(a=simplified(a, scope), b=simplified(b, scope))
 
 
-def tidy(func: t.PrimFunc, root: t.Stmt) -> t.Stmt:
-    """`root`, with all loops around its blocks inside, with bindings and predicates simplified."""
-    changes: dict[int, Replacement] = {}
-    stack: list[tuple[t.Stmt, tuple[t.For, ...]]] = [(root, ())]
-    while stack:
-        stmt, loops = stack.pop()
-        if isinstance(stmt, t.BlockRealize):
-            made = tidy_realize(stmt, loops)
-            if made is not stmt:
-                changes[id(stmt)] = made
-            if made.block is stmt.block:
-                stack.append((stmt.block, ()))
-            continue
-        inner = (*loops, stmt) if isinstance(stmt, t.For) else loops
-        stack.extend((child, inner) for child in statements_in(stmt))
-    return replaced_in(root, changes) or root
-
-
 def tidy_realize(realize: t.BlockRealize, loops: Sequence[t.For]) -> t.BlockRealize:
     """One block's bindings and predicate simplified by the loops around it."""
     scope = entered(Scope(), loops)
@@ -181,38 +164,28 @@ def tidy_realize(realize: t.BlockRealize, loops: Sequence[t.For]) -> t.BlockReal
 
 def tidied_in(tree: Tree, loop: t.For, made: t.Stmt) -> t.Stmt:
     """`made`, which will stand where `loop` does, with the bindings and predicates of its blocks simplified."""
-    outside: list[t.For] = []
-    for stmt in tree.loops[id(loop.var)].path:
-        outside = [] if isinstance(stmt, t.Block) else [*outside, stmt] if isinstance(stmt, t.For) else outside
-    changes: dict[int, Replacement] = {}
-    stack: list[tuple[t.Stmt, tuple[t.For, ...]]] = [(made, tuple(outside))]
-    while stack:
-        stmt, loops = stack.pop()
-        if isinstance(stmt, t.BlockRealize):
-            changed = tidy_realize(stmt, loops)
-            if changed is not stmt:
-                changes[id(stmt)] = changed
-            continue
-        inner = (*loops, stmt) if isinstance(stmt, t.For) else loops
-        stack.extend((child, inner) for child in statements_in(stmt))
+    realizes = _realizes_in([made], innermost_loops(tree.loops[id(loop.var)].path))
+    changes = _tidied_realizes(realizes)
     return (replaced_in(made, changes) or made) if changes else made
 
 
 def tidied(func: t.PrimFunc, names: Iterable[str] | None = None) -> t.PrimFunc:
     """`func` with the bindings and predicates of the named blocks (default all) simplified."""
     tree = Tree.of(func)
-    changes: dict[int, Replacement] = {}
-    for name in tree.blocks if names is None else [name for name in names if name in tree.blocks]:
-        site = tree.blocks[name]
-        made = tidy_realize(site.realize, site.loops)
-        if made is not site.realize:
-            changes[id(site.realize)] = made
+    sites = [tree.blocks[name] for name in (tree.blocks if names is None else names) if name in tree.blocks]
+    changes = _tidied_realizes((site.realize, site.loops) for site in sites)
     return replaced(func, changes) if changes else func
+
+
+def _tidied_realizes(realizes: Iterable[tuple[t.BlockRealize, Sequence[t.For]]]) -> dict[int, Replacement]:
+    """What becomes of blocks, each with the loops around it, of those that change."""
+    made = ((realize, tidy_realize(realize, loops)) for realize, loops in realizes)
+    return {id(realize): changed for realize, changed in made if changed is not realize}
 
 
 def with_regions(block: t.Block) -> t.Block:
     """`block` with reads and writes as its body has them; blocks inside it are declared anew, too."""
-    realizes = _realizes_in(block)
+    realizes = _realizes_in(statements_in(block))
     if not realizes:
         reads, writes = detect(block)
         return block.replace(reads=reads, writes=writes)
@@ -231,10 +204,12 @@ def with_regions(block: t.Block) -> t.Block:
     return declared_around(block.replace(**parts))
 
 
-def _realizes_in(block: t.Block) -> list[tuple[t.BlockRealize, tuple[t.For, ...]]]:
-    """The blocks directly inside a block, each with the loops between."""
+def _realizes_in(
+    parts: Sequence[t.Stmt], around: tuple[t.For, ...] = ()
+) -> list[tuple[t.BlockRealize, tuple[t.For, ...]]]:
+    """The outermost blocks in statements, each with the loops around it: those `around`, and those between."""
     found: list[tuple[t.BlockRealize, tuple[t.For, ...]]] = []
-    stack: list[tuple[t.Stmt, tuple[t.For, ...]]] = [(part, ()) for part in reversed(statements_in(block))]
+    stack: list[tuple[t.Stmt, tuple[t.For, ...]]] = [(part, around) for part in reversed(parts)]
     while stack:
         stmt, loops = stack.pop()
         if isinstance(stmt, t.BlockRealize):
@@ -255,7 +230,7 @@ def declared_around(block: t.Block) -> t.Block:
     scope, relaxed = domains_of(block), set[int]()
     reads: list[t.BufferRegion] = []
     writes: list[t.BufferRegion] = []
-    for realize, loops in _realizes_in(block):
+    for realize, loops in _realizes_in(statements_in(block)):
         for loop in loops:
             relaxed.add(scope.enter(loop.var, loop.min, loop.extent))
         values = {item.var: value for item, value in zip(realize.block.iter_vars, realize.iter_values, strict=True)}
@@ -327,9 +302,4 @@ class Names:
         self._taken = set(taken)
 
     def fresh(self, base: str) -> str:
-        name, number = base, 0
-        while name in self._taken:
-            number += 1
-            name = f"{base}_{number}"
-        self._taken.add(name)
-        return name
+        return fresh_name(base, self._taken)

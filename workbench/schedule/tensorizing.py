@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from ..arith import build
 from ..arith import nodes as a
 from ..arith.forms import Form
-from ..arith.nodes import PrimExpr, Var
+from ..arith.nodes import PrimExpr, Var, literal
 from ..arith.scope import Scope
 from ..core.node import Node, children, pre_order, rewrite, substitute
 from ..tir import nodes as t
@@ -59,7 +59,7 @@ class Match:
 
     def __post_init__(self) -> None:
         self.units = {
-            item.var: item.dom.min for item in self.block.iter_vars if getattr(item.dom.extent, "value", 0) == 1
+            item.var: item.dom.min for item in self.block.iter_vars if literal(item.dom.extent, 0) == 1
         }
 
     def statements(self, described: t.Stmt, actual: t.Stmt) -> None:

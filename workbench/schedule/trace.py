@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from .._lazy import told
+from ..core.walks import flattened
 from .arguments import ResultName
 from .errors import refuse
 from .registry import DECISION, PRIMITIVES
@@ -54,12 +55,12 @@ class Step:
     @property
     def inputs(self) -> list[Any]:
         """The arguments that are results of earlier steps, by their classic name."""
-        return [item for item in _flat(self.arguments) if isinstance(item, ResultName)]
+        return [item for item in flattened(self.arguments) if isinstance(item, ResultName)]
 
     @property
     def attrs(self) -> list[Any]:
         """The other arguments."""
-        return [value for _, value in self.arguments if not any(isinstance(x, ResultName) for x in _flat(value))]
+        return [value for _, value in self.arguments if not any(isinstance(x, ResultName) for x in flattened(value))]
 
     @property
     def outputs(self) -> list[str]:
@@ -104,17 +105,6 @@ def _answers_list(name: str) -> bool:
 
     entry = PRIMITIVES.get(name)
     return entry is None or typing.get_origin(entry.results) is list
-
-
-def _flat(value: Any) -> Iterator[Any]:
-    """The parts of a nested tuple."""
-    stack = [value]
-    while stack:
-        current = stack.pop()
-        if isinstance(current, tuple):
-            stack.extend(reversed(current))
-        else:
-            yield current
 
 
 def _python(value: Any) -> str:

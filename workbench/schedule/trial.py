@@ -32,7 +32,7 @@ class Trial:
 
     def loop(self, loop: t.For) -> LoopRV:
         """A reference to a loop; asked for where the schedule has none."""
-        known = _live(self.state, loop.var)
+        known = live_reference(self.state, loop.var)
         if isinstance(known, LoopRV):
             return known
         site = next(site for site in self.state.tree.leaves if any(item.var is loop.var for item in site.loops))
@@ -41,11 +41,12 @@ class Trial:
 
     def block(self, name: str) -> BlockRV:
         """A reference to a block."""
-        known = _live(self.state, name)
+        known = live_reference(self.state, name)
         return known if isinstance(known, BlockRV) else self.do("get_block", name=name)
 
 
-def _live(state: ScheduleState, target: Any) -> Reference | None:
+def live_reference(state: ScheduleState, target: Any) -> Reference | None:
+    """A live reference to a block (by name) or loop (by variable), if there is one."""
     for name, held in state.named.items():
         same = held == target if isinstance(held, str) and isinstance(target, str) else held is target
         if same and name not in state.consumed:

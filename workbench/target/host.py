@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from ..core.host import read_text, usable_threads
+from ..core.host import features, read_text, usable_threads
 from .tables import ARCHITECTURE_ALIASES, BASELINES, Processor
 
 
@@ -15,16 +15,6 @@ def architecture() -> str:
     """The host's architecture as a triple spells it."""
     name = platform.machine().lower()
     return ARCHITECTURE_ALIASES.get(name, name)
-
-
-@lru_cache(maxsize=1)
-def features() -> frozenset[str]:
-    """Processor features by LLVM's names, as far as /proc/cpuinfo tells (empty elsewhere)."""
-    for line in read_text(Path("/proc/cpuinfo")).splitlines():
-        key, _, value = line.partition(":")
-        if key.strip() in ("flags", "Features"):
-            return frozenset(word.replace("avx512_", "avx512").replace("avx_vnni", "avxvnni") for word in value.split())
-    return frozenset()
 
 
 _AMD: Final = {23: "znver2", 25: "znver3", 26: "znver5"}

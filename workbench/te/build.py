@@ -14,13 +14,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..arith import build as b
-from ..arith.nodes import PrimExpr, Var
+from ..arith.nodes import PrimExpr, Var, literal
 from ..core.dtype import DataType
-from ..core.errors import WorkbenchError
-from ..core.node import FrozenMap, children
+from ..core.errors import WorkbenchError, require
+from ..core.node import FrozenMap
+from ..core.walks import parents_first
 from ..tir.build import indices
 from ..tir.nodes import IterKind, IterVar, Range
-from .nodes import CommReducer, ComputeOp, PlaceholderOp, Reduce, Tensor, several
+from .nodes import CommReducer, ComputeOp, PlaceholderOp, Reduce, Tensor, own_parts, several
 from .tags import tag_or_current
 
 
@@ -45,7 +46,7 @@ def shape_of(shape: Any) -> tuple[PrimExpr, ...]:
             raise WorkbenchError("E-TE-SHAPE", "an extent is a whole number", found=str(item), fix="divide by //")
     made = indices(given)
     for extent in made:
-        value = getattr(extent, "value", 0)
+        value = literal(extent, 0)
         if value < 0:
             raise WorkbenchError("E-TE-SHAPE", "an extent cannot be negative", found=str(value))
     return made
@@ -126,21 +127,14 @@ def _axis_names(fcompute: Callable[..., Any], rank: int, starred_names: Sequence
 
 def _check_reductions(bodies: tuple[PrimExpr, ...], name: str) -> None:
     """A reduction is the whole of a body, not a part of it (tensors that a body reads are their own affair)."""
-    stack: list[Any] = [child for body in bodies for child in children(body) if not isinstance(child, Tensor)]
-    seen: set[int] = set()  # what stands in several places is looked at once
-    while stack:
-        current = stack.pop()
-        if id(current) in seen:
-            continue
-        seen.add(id(current))
-        if isinstance(current, Reduce):
-            raise WorkbenchError(
-                "E-TE-REDUCE",
-                "a reduction must be the whole body of a compute",
-                where=f"compute {name}",
-                fix="compute the reduction as a tensor of its own and use that",
-            )
-        stack.extend(child for child in children(current) if not isinstance(child, Tensor))
+    parts = parents_first((child for body in bodies for child in own_parts(body)), own_parts)
+    require(
+        not [part for part in parts if isinstance(part, Reduce)],
+        "E-TE-REDUCE",
+        "a reduction must be the whole body of a compute",
+        where=f"compute {name}",
+        fix="compute the reduction as a tensor of its own and use that",
+    )
 
 
 # --- reductions ---------------------------------------------------------------------------------------------------

@@ -13,10 +13,11 @@ from typing import Any, ClassVar, cast
 
 from .._lazy import tensor_binary
 from ..arith.build import convert
-from ..arith.nodes import ExprOperators, PrimExpr, Var
+from ..arith.nodes import ExprOperators, PrimExpr, Var, literal
 from ..core.dtype import DataType
 from ..core.errors import WorkbenchError
 from ..core.node import EMPTY, FrozenMap, Node, children, node
+from ..core.walks import parents_first
 from ..tir.build import indices
 from ..tir.nodes import Buffer, IterVar, Stmt
 
@@ -41,17 +42,11 @@ class Operation(Node):
     def input_tensors(self) -> list[Tensor]:
         """The tensors that the operation reads, each once, in the order of its body."""
         found: list[Tensor] = []
-        seen: set[int] = set()
-        stack: list[Any] = list(reversed(children(self)))
-        while stack:
-            current = stack.pop()
-            if id(current) in seen:
-                continue
-            seen.add(id(current))
-            if not isinstance(current, Tensor):
-                stack.extend(reversed(children(current)))
-            elif all(current.op is not other.op or current.value_index != other.value_index for other in found):
-                found.append(current)
+        for part in parents_first(children(self), own_parts):
+            if isinstance(part, Tensor) and all(
+                part.op is not other.op or part.value_index != other.value_index for other in found
+            ):
+                found.append(part)
         return found
 
     def output(self, index: int) -> Tensor:
@@ -63,6 +58,11 @@ class Operation(Node):
 
     def output_dtype(self, index: int) -> DataType:
         raise NotImplementedError
+
+
+def own_parts(part: Node) -> tuple[Node, ...]:
+    """The parts of an expression; how the tensors in it are computed is their own affair."""
+    return () if isinstance(part, Tensor) else children(part)
 
 
 class TensorOperators:
@@ -109,7 +109,7 @@ class Tensor(TensorOperators, Node):
     @property
     def shape(self) -> tuple[Any, ...]:
         """The extents: ints where they are constant, else expressions."""
-        return tuple(getattr(extent, "value", extent) for extent in self.op.output_shape(self.value_index))
+        return tuple(literal(extent, extent) for extent in self.op.output_shape(self.value_index))
 
     @property
     def dtype(self) -> DataType:

@@ -12,19 +12,20 @@ the scan has made by then.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..arith import build as b
 from ..arith.analyzer import Analyzer
-from ..arith.nodes import IntImm, PrimExpr, Var
+from ..arith.nodes import IntImm, Var
 from ..core.equal import same
 from ..core.errors import WorkbenchError
-from ..core.node import FrozenMap, Node, children, post_order
+from ..core.node import FrozenMap, post_order
+from ..core.walks import parents_first
 from ..tir.nodes import IterKind, IterVar, Range
 from ..tir.script import script
-from .nodes import ComputeOp, ExternOp, Operation, PlaceholderOp, ProducerLoad, ScanOp, Tensor, several
+from .nodes import ComputeOp, ExternOp, Operation, PlaceholderOp, ProducerLoad, ScanOp, Tensor, own_parts, several
 from .tags import tag_or_current
 
 
@@ -214,17 +215,4 @@ def operands(op: Operation) -> list[Tensor]:
 
 def loads(op: ComputeOp) -> list[ProducerLoad]:
     """The elements that the bodies of a stage read, each node once."""
-    return list(_loads(op.body))
-
-
-def _loads(bodies: Iterable[PrimExpr]) -> Iterable[ProducerLoad]:
-    seen: set[int] = set()
-    stack: list[Node] = list(reversed(list(bodies)))
-    while stack:
-        current = stack.pop()
-        if id(current) in seen or isinstance(current, Tensor):
-            continue
-        seen.add(id(current))
-        if isinstance(current, ProducerLoad):
-            yield current
-        stack.extend(reversed(children(current)))
+    return [part for part in parents_first(op.body, own_parts) if isinstance(part, ProducerLoad)]

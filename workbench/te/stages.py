@@ -13,8 +13,9 @@ from ..arith.nodes import IntImm, PrimExpr, Var
 from ..core import origin
 from ..core.equal import fingerprint, same
 from ..core.node import FrozenMap, Node, pre_order, rewrite, substitute
+from ..core.text import fresh_name
 from ..tir import nodes as t
-from ..tir.build import full_region, nest, seq
+from ..tir.build import full_region, nest, seq, stored
 from .inside import require_inside
 from .nodes import ComputeOp, ExternOp, Operation, ProducerLoad, Reduce, ScanOp, Tensor
 
@@ -26,12 +27,7 @@ class Names:
         self._taken: set[str] = {"root"}
 
     def unique(self, wanted: str) -> str:
-        name, count = wanted, 0
-        while name in self._taken:
-            count += 1
-            name = f"{wanted}_{count}"
-        self._taken.add(name)
-        return name
+        return fresh_name(wanted, self._taken)
 
 
 class Stages:
@@ -207,20 +203,9 @@ def _statements(
     )
     known.update(zip(combiner.rhs, first.source, strict=True))
     results = [substitute(value, known) for value in combiner.result]
-    update = _stores(outputs, results, where)
+    update = stored(outputs, results, where)
     trivial = isinstance(first.condition, IntImm) and first.condition.value
     return init, update if trivial else t.IfThenElse(first.condition, update)
-
-
-def _stores(outputs: tuple[t.Buffer, ...], values: list[Any], where: tuple[PrimExpr, ...]) -> t.Stmt:
-    """Store the values of a tuple at once: each is computed before any is stored."""
-    if len(outputs) == 1:
-        return t.BufferStore(outputs[0], values[0], where)
-    held = [Var(f"{buffer.name}_value", buffer.dtype) for buffer in outputs]
-    body = seq(t.BufferStore(buffer, var, where) for buffer, var in zip(outputs, held, strict=True))
-    for var, value in reversed(list(zip(held, values, strict=True))):
-        body = t.LetStmt(var, value, body)
-    return body
 
 
 def _points(where: tuple[PrimExpr, ...]) -> tuple[t.Range, ...]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
+from ..arith.nodes import literal
 from ..driver.open import open_session
 from ..driver.trips import Nest, nests
 from ..schedule.schedule import Schedule
@@ -100,7 +101,7 @@ def _meaning(line: str) -> str:
 
 def _iterations(nest: Nest) -> int:
     """How often a line is run, those iterations counted that are written out beside each other."""
-    return math.prod(int(getattr(loop.extent, "value", 0)) for loop in nest.loops)
+    return math.prod(int(literal(loop.extent, 0)) for loop in nest.loops)
 
 
 def hot_code(program: Any, target: Any = TARGET) -> HotCode:

@@ -19,6 +19,7 @@ import numpy as np
 from ..arith import nodes as n
 from ..arith.nodes import PrimExpr
 from ..core.errors import WorkbenchError
+from ..core.walks import folded
 from . import nodes as t
 
 Values = Any
@@ -43,7 +44,7 @@ def _rest(a: Values, b: Values) -> Values:
     return a - _truncated(a, b) * b
 
 
-_MEANING: Final[dict[type, Callable[..., Any]]] = {
+MEANING: Final[dict[type, Callable[..., Any]]] = {
     n.Add: operator.add,
     n.Sub: operator.sub,
     n.Mul: operator.mul,
@@ -64,6 +65,7 @@ _MEANING: Final[dict[type, Callable[..., Any]]] = {
     n.Not: np.logical_not,
     n.Select: np.where,
 }
+"""What the classes of expressions mean, given the values of their parts."""
 
 
 def refuse_load(load: t.BufferLoad, indices: tuple[Values, ...]) -> Values:
@@ -84,33 +86,13 @@ def values(expr: PrimExpr, known: dict[int, Values], load: Loader = refuse_load)
     A vector expression has two axes, iterations (or one) and lanes.  Raises `WorkbenchError` E-ANALYSIS-DATA where the
     value is not made of the variables alone and `load` does not know it.
     """
-    done: dict[int, Values] = {}
-    stack: list[tuple[PrimExpr, bool]] = [(expr, False)]
-    while stack:
-        node, ready = stack.pop()
-        if id(node) in done:
-            continue
-        if isinstance(node, n.IntImm):
-            done[id(node)] = bool(node.value) if node.dtype.is_bool else node.value
-        elif isinstance(node, n.Var):
-            done[id(node)] = _variable(node, known)
-        elif ready:
-            done[id(node)] = _value(node, [done[id(part)] for part in operands(node)], load)
-        else:
-            stack.append((node, True))
-            stack.extend((part, False) for part in operands(node))
-    return done[id(expr)]
-
-
-def _variable(node: n.Var, known: dict[int, Values]) -> Values:
-    if id(node) not in known:
-        raise WorkbenchError("E-ANALYSIS-DATA", f"{node.name} has no value here", nodes=(node,),
-                             fix="pass sizes={...} for symbolic extents")  # fmt: skip
-    return known[id(node)]
+    return folded(expr, operands, lambda node, parts: _value(node, parts, load), dict(known))
 
 
 def operands(node: PrimExpr) -> tuple[PrimExpr, ...]:
     """The scalar expressions directly inside an expression."""
+    if isinstance(node, (n.Var, n.IntImm)):
+        return ()
     if isinstance(node, n.BinaryExpr):
         return (node.a, node.b)
     if isinstance(node, t.BufferLoad):
@@ -137,6 +119,11 @@ def _converted(value: Values, node: n.Cast) -> Values:
 
 
 def _value(node: PrimExpr, parts: list[Values], load: Loader) -> Values:
+    if isinstance(node, n.IntImm):
+        return bool(node.value) if node.dtype.is_bool else node.value
+    if isinstance(node, n.Var):
+        raise WorkbenchError("E-ANALYSIS-DATA", f"{node.name} has no value here", nodes=(node,),
+                             fix="pass sizes={...} for symbolic extents")  # fmt: skip
     if isinstance(node, t.BufferLoad):
         return load(node, tuple(parts))
     if isinstance(node, n.Cast):
@@ -147,7 +134,7 @@ def _value(node: PrimExpr, parts: list[Values], load: Loader) -> Values:
         return np.reshape(parts[0], (-1, 1)) + np.reshape(parts[1], (-1, 1)) * np.arange(node.lanes)
     if isinstance(node, n.Broadcast):
         return np.reshape(parts[0], (-1, 1))
-    meaning = _MEANING.get(type(node))
+    meaning = MEANING.get(type(node))
     made: Values = meaning(*parts) if meaning is not None else _unknown(node)
     return made
 

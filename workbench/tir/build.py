@@ -9,11 +9,12 @@ Evaluate(value=<IntImm>)
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import prod
 from typing import Any
 from typing import cast as cast_type
 
 from ..arith.build import INDEX, cast, const, convert
-from ..arith.nodes import PrimExpr, Var
+from ..arith.nodes import IntImm, PrimExpr, Var
 from ..core.dtype import DataType
 from ..core.errors import WorkbenchError
 from ..core.node import EMPTY, FrozenMap
@@ -109,3 +110,20 @@ def full_region(buffer: t.Buffer) -> t.BufferRegion:
 def point_region(buffer: t.Buffer, where: Sequence[PrimExpr]) -> t.BufferRegion:
     """One element of a buffer."""
     return t.BufferRegion(buffer, tuple(t.Range(index, const(1)) for index in where))
+
+
+def stored(buffers: Sequence[t.Buffer], values: Sequence[PrimExpr], where: tuple[PrimExpr, ...]) -> t.Stmt:
+    """Stores of several values at once: each is computed before any is stored."""
+    if len(buffers) == 1:
+        return t.BufferStore(buffers[0], values[0], where)
+    held = [Var(f"{buffer.name}_value", buffer.dtype) for buffer in buffers]
+    body = seq(t.BufferStore(buffer, var, where) for buffer, var in zip(buffers, held, strict=True))
+    for var, value in reversed(list(zip(held, values, strict=True))):
+        body = t.LetStmt(var, value, body)
+    return body
+
+
+def constant_size(buffer: t.Buffer) -> int | None:
+    """The number of a buffer's elements, where its shape is constant."""
+    extents = [extent.value for extent in buffer.shape if isinstance(extent, IntImm)]
+    return prod(extents) if len(extents) == len(buffer.shape) else None

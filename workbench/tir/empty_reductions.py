@@ -13,11 +13,12 @@ The init belongs to the element of C, not to an iteration of k: where k has none
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from ..arith import nodes as n
-from ..arith.build import all_of, any_of, conjuncts, const, less_equal
+from ..arith.build import all_of, any_of, conjuncts, const, less_equal, logical_not
+from ..arith.scope import Scope, variables_in
 from ..core.node import EMPTY, pre_order, substitute
 from . import nodes as t
 
@@ -33,25 +34,45 @@ class _Way(NamedTuple):
     around: _Way | None
 
 
-def empty_reductions(loop: t.For) -> Iterator[tuple[n.PrimExpr, t.Stmt, t.Block]]:
+def sizes_of(func: t.PrimFunc) -> frozenset[n.Var]:
+    """The variables that stand still while a function runs: its sizes, and its parameters that are numbers."""
+    shapes = [[*one.shape, *one.strides] for one in func.params if isinstance(one, t.Buffer)]
+    sizes = (node for shape in shapes for node in pre_order(shape) if isinstance(node, n.Var))
+    return frozenset((*sizes, *(one for one in func.params if isinstance(one, n.Var))))
+
+
+def empty_reductions(loop: t.For, sizes: Collection[n.Var]) -> Iterator[tuple[n.PrimExpr, t.Stmt, t.Block]]:
     """(when nothing of a reduction runs, the nest of its inits, its block), for each whose outermost loop this is.
 
-    From `loop` to the block there may be loops and statements beside each other, and nothing else.
+    From `loop` to the block there may be loops and statements beside each other, and nothing else.  `sizes` stand
+    still while the function runs (`sizes_of`).
     """
     for way, surely, realize in _reductions(loop):
         reduced = [(one, value) for one, value in _bound(realize) if one.kind is t.IterKind.REDUCE]
         empty = any(isinstance(one.dom.extent, n.IntImm) and one.dom.extent.value <= 0 for one, _ in reduced)
-        if (surely and not empty) or not _drives(loop, reduced, empty):
+        runs = surely and not empty and isinstance(realize.predicate, n.IntImm)
+        if runs or not _drives(loop, reduced, empty):
             continue
         chain = _loops(way)
         driving = [step for step in chain if _drives(step, reduced, empty)]
-        unbound = empty and surely  # a predicate keeps all out (a split)
-        if not unbound and all(_surely_runs(step) for step in driving):
-            continue
         if any(_uses(step.extent, around) for step in driving for around in chain):
             continue
-        never = const(True) if unbound else any_of(*(less_equal(step.extent, const(0)) for step in driving))
-        yield never, _inits(realize, chain, driving), realize.block
+        if empty and surely:  # a predicate keeps all out (a split)
+            never = [const(True)]
+        else:
+            never = _never(realize.predicate, driving, sizes)
+        if not never:
+            continue
+        yield any_of(*never), _inits(realize, chain, driving, sizes), realize.block
+
+
+def _never(predicate: n.PrimExpr, driving: Sequence[t.For], sizes: Collection[n.Var]) -> list[n.PrimExpr]:
+    """Conditions of which one holds where nothing of a reduction runs: none, where something surely does."""
+    if not all(_surely_runs(step) for step in driving):
+        return [less_equal(step.extent, const(0)) for step in driving]
+    begin = {step.var: step.min for step in driving}
+    ends = (substitute(part, begin) for part in conjuncts(predicate) if _ends_loops(part, driving, sizes))
+    return [logical_not(part) for part in ends if not Scope().holds(part)]
 
 
 def _reductions(loop: t.For) -> Iterator[tuple[_Way, bool, t.BlockRealize]]:
@@ -81,7 +102,7 @@ def _drives(loop: t.For, reduced: Reduced, empty: bool) -> bool:
     return any(_uses(value, loop) for _, value in reduced) or (empty and not _surely_runs(loop))
 
 
-def _inits(realize: t.BlockRealize, chain: Path, driving: list[t.For]) -> t.Stmt:
+def _inits(realize: t.BlockRealize, chain: Path, driving: list[t.For], sizes: Collection[n.Var]) -> t.Stmt:
     """The init alone: over the loops that are no reduction's, and over all of an iterator that a reduction's loops move
     as well (loops that were fused)."""
     block = realize.block
@@ -100,7 +121,12 @@ def _inits(realize: t.BlockRealize, chain: Path, driving: list[t.For]) -> t.Stmt
             values.append(var)
         else:
             values.append(substitute(value, fresh))
-    conditions = init_conditions(realize.predicate, chain, driving)
+    if all(_surely_runs(step) for step in driving):
+        conditions = init_conditions(realize.predicate, driving, sizes)
+    else:  # there are no iterations: what tells them apart does not matter
+        begin = {step.var: step.min for step in driving}
+        of_elements = (part for part in conjuncts(realize.predicate) if not _speaks_of_loops(part, driving, sizes))
+        conditions = [substitute(part, begin) for part in of_elements]
     own = {one.var: n.Var(one.var.name, one.var.dtype) for one, _ in kept}
     assert block.init is not None
     iterators = tuple(one.replace(var=own[one.var]) for one, _ in kept)
@@ -112,16 +138,34 @@ def _inits(realize: t.BlockRealize, chain: Path, driving: list[t.For]) -> t.Stmt
     return made
 
 
-def init_conditions(predicate: n.PrimExpr, chain: Sequence[t.For], driving: Sequence[t.For]) -> list[n.PrimExpr]:
-    """What of a block's predicate its init asks for, with the reduction's loops at their beginnings: what speaks of
-    these loops alone says which iterations there are, and not which elements."""
+def init_conditions(
+    predicate: n.PrimExpr, driving: Sequence[t.For], sizes: Collection[n.Var]
+) -> list[n.PrimExpr]:
+    """What of a block's predicate its init asks for, with the reduction's loops at their beginnings: what only says
+    where these loops end says which iterations there are, and not which elements."""
     begin = {step.var: step.min for step in driving}
-    return [
-        substitute(part, begin)
-        for part in conjuncts(predicate)
-        if not any(_uses(part, step) for step in driving)
-        or any(_uses(part, step) for step in chain if step not in driving)
-    ]
+    return [substitute(part, begin) for part in conjuncts(predicate) if not _ends_loops(part, driving, sizes)]
+
+
+def _speaks_of_loops(part: n.PrimExpr, driving: Sequence[t.For], sizes: Collection[n.Var]) -> bool:
+    """Whether a condition is one on these loops, and on nothing else that moves."""
+    loops, used = {step.var for step in driving}, variables_in(part)
+    return not used.isdisjoint(loops) and used <= {*loops, *sizes}
+
+
+def _ends_loops(part: n.PrimExpr, driving: Sequence[t.For], sizes: Collection[n.Var]) -> bool:
+    """Whether a condition speaks of loops and sizes alone, and once it is false stays false: ``k0 * 16 + k1 < n``."""
+    if not _speaks_of_loops(part, driving, sizes):
+        return False
+    scope = Scope()
+    numbers = {scope.enter(step.var, step.min, step.extent) for step in driving}
+    limits = scope.limits(part)
+    return bool(limits) and all(
+        atom in numbers and factor > 0
+        for limit in limits
+        for atom, factor in limit.terms.items()
+        if not scope.variables(atom).isdisjoint(numbers)
+    )
 
 
 def _bound(realize: t.BlockRealize) -> list[tuple[t.IterVar, n.PrimExpr]]:

@@ -19,10 +19,10 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from ..arith.scope import Scope
 from ..arith.simplify import Simplifier
 from ..core.errors import WorkbenchError
 from ..core.node import EMPTY, pre_order, substitute
+from ..core.walks import flattened
 from . import array_values
 from .index_map_parts import Digits, are_places, constant, greatest
 from .script import script
@@ -87,7 +88,7 @@ class IndexMap:
             raise
         except Exception as error:
             raise _wrong("the function fails on index variables", f"{type(error).__name__}: {error}"[:80]) from None
-        return index_map_of(variables, list(_flattened(answered)), sizes)
+        return index_map_of(variables, list(flattened(answered)), sizes)
 
     @staticmethod
     def parse(text: str, sizes: Mapping[str, Var] | None = EMPTY) -> IndexMap:
@@ -189,10 +190,7 @@ class IndexMap:
 
         Exact for boxes of constant extents up to 4 million points, and for mixed-radix maps of any size.
         """
-        found = self._detected(shape)
-        if isinstance(found, IterMap) and found.bijective:
-            return True
-        if self._padded(shape) is not None or are_places(self.final_indices, self._extents(shape)):
+        if self._digits(shape) is not None or self._padded(shape) is not None or self._are_places(shape):
             return True
         table = self._table(shape)
         return None if table is None else len(np.unique(table, axis=0)) == len(table)
@@ -201,9 +199,7 @@ class IndexMap:
         """Whether every point of `map_shape(shape)` is met exactly once; None if neither is shown."""
         sizes = [constant(extent) for extent in (*shape, *self.map_shape(shape))]
         if any(size is None for size in sizes):
-            found = self._detected(shape)
-            exact = isinstance(found, IterMap) and found.bijective
-            return True if exact or are_places(self.final_indices, self._extents(shape)) else None
+            return True if self._digits(shape) is not None or self._are_places(shape) else None
         before, after = sizes[: len(shape)], sizes[len(shape) :]
         if math.prod(before) != math.prod(after):  # type: ignore[arg-type]
             return False
@@ -232,9 +228,7 @@ class IndexMap:
                 "the map cannot be inverted", f"{self.text} on ({', '.join(map(_shown, shape))})",
                 "a mixed-radix map: digits (i // a) % b that share an index out",
             )  # fmt: skip
-        simplifier = Simplifier()
-        for var, extent in zip(inverted.initial_indices, self.map_shape(shape), strict=True):
-            simplifier.bind_range(var, build.const(0), extent)
+        simplifier = _knowing(inverted.initial_indices, self.map_shape(shape))
         missing: list[PrimExpr] = []
         for value, extent in zip(inverted.final_indices, shape, strict=True):
             outside = simplifier.simplify(build.any_of(build.less(value, 0), build.greater_equal(value, extent)))
@@ -246,9 +240,14 @@ class IndexMap:
                 missing.append(elsewhere)
         return inverted, build.any_of(*missing) if missing else build.const(False)
 
-    def _detected(self, shape: Sequence[Any]) -> IterMap | str:
+    def _are_places(self, shape: Sequence[Any]) -> bool:
+        return are_places(self.final_indices, self._extents(shape))
+
+    def _digits(self, shape: Sequence[Any]) -> IterMap | None:
+        """The map's digits, where they are all there, each once."""
         ranges = {var: (0, extent) for var, extent in zip(self.initial_indices, shape, strict=True)}
-        return detect(self.final_indices, ranges)
+        found = detect(self.final_indices, ranges, bijective=True)
+        return found if isinstance(found, IterMap) else None
 
     def _extents(self, shape: Sequence[Any]) -> dict[Var, PrimExpr]:
         return {var: build.convert(extent) for var, extent in zip(self.initial_indices, shape, strict=True)}
@@ -272,8 +271,8 @@ class IndexMap:
                 parts[var] = build.add(build.multiply(outer, step), inner)
                 ranges[outer] = (0, build.floordiv(build.add(build.cast(build.INDEX, extent), step - 1), step))
                 ranges[inner] = (0, step)
-        found = detect([substitute(output, parts) for output in self.final_indices], ranges)
-        return (found, parts) if isinstance(found, IterMap) and found.bijective else None
+        found = detect([substitute(output, parts) for output in self.final_indices], ranges, bijective=True)
+        return (found, parts) if isinstance(found, IterMap) else None
 
     def _step(self, var: Var) -> int:
         """The least common multiple of the constants by which a map divides expressions of an index."""
@@ -290,9 +289,8 @@ class IndexMap:
 
         Understood are mixed-radix digits, and outputs of one index each, times a number: ``7 - i``, ``i * 2 + 1``.
         """
-        found = self._detected(shape)
-        parts: dict[Var, PrimExpr] = {}
-        if not (isinstance(found, IterMap) and found.bijective):
+        found, parts = self._digits(shape), dict[Var, PrimExpr]()
+        if found is None:
             padded = self._padded(shape)
             if padded is None:
                 return self._solved(shape)
@@ -302,11 +300,9 @@ class IndexMap:
         own = [node for expr in made_of for node in pre_order(expr) if isinstance(node, Var)]
         known_digits = Digits(found, outputs).values([var.name for var in own])
         values = [substitute(expr, dict(zip(own, known_digits, strict=True))) for expr in made_of]
-        simplifier = Simplifier()
         known = self._simplifier([build.convert(extent) for extent in shape])
-        if all(known.bound(output).low >= 0 for output in self.final_indices):
-            for var, extent in zip(outputs, self.map_shape(shape), strict=True):
-                simplifier.bind_range(var, build.const(0), extent)
+        natural = all(known.bound(output).low >= 0 for output in self.final_indices)
+        simplifier = _knowing(outputs, self.map_shape(shape)) if natural else Simplifier()
         return IndexMap(outputs, tuple(simplifier.simplify(value) for value in values))
 
     def _solved(self, shape: Sequence[Any]) -> IndexMap | None:
@@ -348,6 +344,14 @@ class IndexMap:
         return all(simplifier.can_prove(build.equal(one, two)) for one, two in pairs)
 
 
+def _knowing(variables: Sequence[Var], extents: Sequence[PrimExpr]) -> Simplifier:
+    """A simplifier that knows the extents of variables from 0 on."""
+    made = Simplifier()
+    for var, extent in zip(variables, extents, strict=True):
+        made.bind_range(var, build.const(0), extent)
+    return made
+
+
 def table(index_map: IndexMap, sizes: Sequence[int]) -> np.ndarray:
     """The outputs of a map at all points of a box of constant extents, one row a point, in row-major order."""
     count = math.prod(sizes)
@@ -386,17 +390,6 @@ def _parameter_names(function: Callable[..., Any], ndim: int | None) -> list[str
     if ndim is not None and len(names) != ndim:
         raise _wrong(f"{ndim} indices are wanted", f"a function of {len(names)}", f"a function of {ndim}")
     return names
-
-
-def _flattened(value: Any) -> Iterable[Any]:
-    """The outputs, nested tuples opened; iterative, since a function may answer any nesting."""
-    stack = [value]
-    while stack:
-        current = stack.pop()
-        if isinstance(current, (list, tuple)):
-            stack.extend(reversed(cast("Sequence[Any]", current)))
-        else:
-            yield current
 
 
 def index_map_of(variables: Sequence[Var], outputs: Sequence[Any], sizes: Collection[Var] = ()) -> IndexMap:

@@ -13,6 +13,7 @@ from ..arith.nodes import PrimExpr, Var
 from ..arith.radix import radix
 from ..arith.scope import Scope
 from ..core.node import pre_order
+from ..core.walks import folded
 
 
 def constant(extent: Any) -> int | None:
@@ -94,24 +95,21 @@ def greatest(expr: PrimExpr, ends: Mapping[Var, PrimExpr]) -> PrimExpr | None:
 
     Other variables are sizes, which are not negative.
     """
-    done: dict[int, PrimExpr | None] = {}
-    stack: list[tuple[PrimExpr, bool]] = [(expr, False)]
-    while stack:
-        node, ready = stack.pop()
-        if id(node) in done:
-            continue
+
+
+    def value(node: PrimExpr, parts: list[PrimExpr | None]) -> PrimExpr | None:
+        if isinstance(node, n.BinaryExpr):
+            a, b = parts
+            return _greatest_of(node, a, b, any(_is_size(part, ends) for part in (node.a, node.b)))
         if isinstance(node, Var):
-            done[id(node)] = ends.get(node, node)
-        elif isinstance(node, (n.IntImm, n.Cast)):
-            done[id(node)] = node
-        elif not isinstance(node, n.BinaryExpr):
-            done[id(node)] = None
-        elif ready:
-            still = any(_is_size(part, ends) for part in (node.a, node.b))
-            done[id(node)] = _greatest_of(node, done[id(node.a)], done[id(node.b)], still)
-        else:
-            stack += [(node, True), (node.a, False), (node.b, False)]
-    return done[id(expr)]
+            return ends.get(node, node)
+        return node if isinstance(node, (n.IntImm, n.Cast)) else None
+
+    return folded(expr, _summands, value)
+
+
+def _summands(node: PrimExpr) -> tuple[PrimExpr, ...]:
+    return (node.a, node.b) if isinstance(node, n.BinaryExpr) else ()
 
 
 def _is_size(expr: PrimExpr, ends: Mapping[Var, PrimExpr]) -> bool:

@@ -158,7 +158,7 @@ class For(Stmt):
     @property
     def has_private_buffers(self) -> bool:
         """Whether a buffer used only inside is each iteration's own: what one passed on, nobody would receive."""
-        return self.kind in (ForKind.PARALLEL, ForKind.THREAD_BINDING) and not self.is_cross_thread
+        return self.kind in AT_ONCE and not self.is_cross_thread
 
 
 @node

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..arith import build as b
-from ..arith.nodes import Call, PrimExpr, Ramp, StringImm
+from ..arith.nodes import Call, PrimExpr, Ramp, StringImm, literal
 from ..core.dtype import DataType
 from ..core.errors import WorkbenchError
 from . import nodes as t
@@ -22,7 +22,7 @@ HANDLE = DataType("handle")
 
 def writes_through(address: Call) -> bool:
     """Whether an address (``T.address_of``, ``T.access_ptr``) may be written through."""
-    return address.op == "address_of" or "w" in getattr(address.args[1], "value", "w")
+    return address.op == "address_of" or "w" in literal(address.args[1], "w")
 
 
 def address_of(load: Any) -> PrimExpr:
@@ -57,7 +57,7 @@ def vector_element(buffer: t.Buffer, begin: Any, dtype: str | None = None) -> Pr
     kind = buffer.dtype if dtype is None else DataType(dtype)
     if kind == buffer.dtype:
         return t.BufferLoad(buffer, where)
-    last = getattr(buffer.shape[-1], "value", None) if buffer.shape else None
+    last = literal(buffer.shape[-1], None) if buffer.shape else None
     if kind.element_of == buffer.dtype and (last is None or kind.lanes <= last):
         return t.BufferLoad(buffer, (*where[:-1], Ramp(where[-1], b.const(1), kind.lanes)))
     pointer = Call(HANDLE, "access_ptr", (t.BufferLoad(buffer, where), StringImm("r")))

@@ -57,15 +57,6 @@ class Binary(Operator):
         return TensorType(broadcast(self, lhs.shape, rhs.shape), lhs.dtype).size
 
 
-def intrinsic(name: str) -> Callable[[Any, Any], Any]:
-    """The scalar intrinsic of that name, of two operands."""
-
-    def apply(a: Any, b: Any) -> Any:
-        return build.call(name, a, b)
-
-    return staticmethod(apply)  # type: ignore[return-value]
-
-
 def _truncated_division(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     if a.dtype.kind not in "iu":
         return np.divide(a, b)

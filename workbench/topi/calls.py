@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -161,3 +162,20 @@ def documentation(cls: type[Operator]) -> str:
         limited = f" ({', '.join(repr(choice) for choice in choices)})" if choices else ""
         lines.append(f"    {field.name}: {field.metadata.get('doc', '')}{limited}")
     return "\n".join(lines)
+
+
+def described(build: Callable[..., Any], cls: type[Operator]) -> Callable[..., Any]:
+    """A function that builds calls of an operator, with the operator's name, documentation and signature."""
+    build.__name__ = build.__qualname__ = cls.name.rsplit(".", 1)[-1]
+    build.__doc__ = documentation(cls)
+    build.__signature__ = signature(cls)  # type: ignore[attr-defined]
+    return build
+
+
+def named(namespace: str, name: str) -> type[Operator]:
+    """The operator of a name, for module attributes.  Raises AttributeError for an unknown one."""
+    full = f"{namespace}.{name}" if namespace else name
+    if full not in OPERATORS:
+        hint = nearest(full, OPERATORS)
+        raise AttributeError(f"there is no operator {full!r}{'; ' + hint if hint else ''}")
+    return OPERATORS[full]

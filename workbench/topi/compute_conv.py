@@ -19,6 +19,7 @@ from typing import Any, cast
 
 from .. import te
 from ..arith import build
+from ..arith.nodes import literal
 from . import layout as layouts
 from .conv_times import filled
 from .nn_conv import NCHW, OIHW, result_dtype
@@ -47,7 +48,7 @@ def padded(data: Any, before: Sequence[int], extents: Sequence[Any], axes: Seque
 
 
 def _equal(a: Any, b: Any) -> bool:
-    a, b = getattr(a, "value", a), getattr(b, "value", b)
+    a, b = literal(a, a), literal(b, b)
     if isinstance(a, int) or isinstance(b, int):
         return isinstance(a, int) and isinstance(b, int) and a == b
     return a is b
@@ -56,7 +57,7 @@ def _equal(a: Any, b: Any) -> bool:
 def reach(outputs: Any, stride: int, taps: int, dilation: int) -> Any:
     """The extent of data that `outputs` windows touch."""
     last = (outputs - 1) * stride + (taps - 1) * dilation + 1
-    return getattr(last, "value", last)
+    return literal(last, last)
 
 
 def pad_data(op: Any, data: Any, source: layouts.Layout, g: Any, width: int | None) -> Any:
@@ -70,7 +71,7 @@ def pad_data(op: Any, data: Any, source: layouts.Layout, g: Any, width: int | No
 
 def _taps(op: Any, g: Any, per_group: Any) -> tuple[list[Any], Any, Any, Any]:
     """(reduction axes, input channel, row, column); one channel a group needs no axis."""
-    one = getattr(per_group, "value", per_group) == 1
+    one = literal(per_group, per_group) == 1
     axes = [] if one else [te.reduce_axis((0, per_group), name="rc")]
     kh, kw = te.reduce_axis((0, g.kernel[0]), name="rh"), te.reduce_axis((0, g.kernel[1]), name="rw")
     return [*axes, kh, kw], (0 if one else axes[0].var), kh.var, kw.var
@@ -82,7 +83,7 @@ def channel_of_group(op: Any, g: Any, out: Any, inner: Any, per_group: Any) -> A
         return inner
     outputs = g.out_channels // op.groups
     group = out if outputs == 1 else out // outputs
-    return group if getattr(per_group, "value", per_group) == 1 else group * per_group + inner
+    return group if literal(per_group, per_group) == 1 else group * per_group + inner
 
 
 def conv2d(op: Any, data: Any, weight: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 
 from .. import te
 from ..arith import build
+from ..arith.nodes import literal
 from ..relay.ir.operator import Operator
 from ..relay.ir.types import TensorType
 
@@ -54,7 +55,7 @@ def stretched(tensor: Any, indices: Sequence[Any], shape: Sequence[Any]) -> Any:
 
 
 def is_one(extent: Any) -> bool:
-    value = getattr(extent, "value", extent)
+    value = literal(extent, extent)
     return isinstance(value, int) and value == 1
 
 

@@ -12,12 +12,12 @@ from functools import cache
 from typing import Any
 
 from .. import te
-from ..core.errors import WorkbenchError, nearest
+from ..core.errors import WorkbenchError
 from ..core.node import post_order
 from ..relay.ir.expr import Call, Constant, Expr, Tuple, TupleGetItem, Var
-from ..relay.ir.operator import OPERATORS, Operator
+from ..relay.ir.operator import Operator
 from ..relay.ir.types import TensorType, TupleType, Type
-from .calls import call, documentation, signature
+from .calls import call, described, named
 from .widen import tensor_expression
 
 
@@ -69,10 +69,7 @@ def _function(cls: type[Operator]) -> Callable[..., Any]:
         )
         return evaluated(made, values)
 
-    build.__name__ = build.__qualname__ = cls.name.rsplit(".", 1)[-1]
-    build.__doc__ = documentation(cls)
-    build.__signature__ = signature(cls)  # type: ignore[attr-defined]
-    return build
+    return described(build, cls)
 
 
 def _symbol(value: Any, values: dict[int, Any]) -> Any:
@@ -88,8 +85,4 @@ def _symbol(value: Any, values: dict[int, Any]) -> Any:
 
 def function(namespace: str, name: str) -> Callable[..., Any]:
     """The te function of an operator, for module attributes.  Raises AttributeError for an unknown name."""
-    full = f"{namespace}.{name}" if namespace else name
-    if full not in OPERATORS:
-        hint = nearest(full, OPERATORS)
-        raise AttributeError(f"there is no operator {full!r}{'; ' + hint if hint else ''}")
-    return _function(OPERATORS[full])
+    return _function(named(namespace, name))

@@ -12,7 +12,7 @@ Each function answers a loop function in block form over the operands, then the 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core.pass_context import PassContext
@@ -134,6 +134,11 @@ def scatter_nd(data: TensorType, indices: TensorType, updates: TensorType, width
     return _parsed("scatter_nd", [*operands, ("result", data)], body)
 
 
+def _along(axis: int, others: Sequence[str]) -> Callable[[str], str]:
+    """Writes the indices of a place along `axis`; the other axes have names."""
+    return lambda at: ", ".join([*others[:axis], at, *others[axis:]])
+
+
 def scan(data: TensorType, result: TensorType, axis: int, exclusive: bool, multiply: bool) -> Any:
     """A running total along `axis`, each row from its beginning; rows are independent.
 
@@ -144,10 +149,7 @@ def scan(data: TensorType, result: TensorType, axis: int, exclusive: bool, multi
     shape = data.concrete_shape
     others = [at for at in range(len(shape)) if at != axis]
     loops, mine = _names("i", len(others)), _names("v", len(others))
-
-    def place(at: str) -> str:
-        spatial = iter(mine)
-        return ", ".join(at if axis_ == axis else next(spatial) for axis_ in range(len(shape)))
+    place = _along(axis, mine)
 
     wide = "float32" if result.dtype.is_float and result.dtype.bits < 32 else str(result.dtype)
 
@@ -195,10 +197,7 @@ def sort(data: TensorType, results: Sequence[tuple[str, TensorType]], axis: int,
     extent = shape[axis]
     others = [at for at in range(len(shape)) if at != axis]
     loops, mine = _names("i", len(others)), _names("v", len(others))
-
-    def place(at: str) -> str:
-        spatial = iter(mine)
-        return ", ".join(at if axis_ == axis else next(spatial) for axis_ in range(len(shape)))
+    place = _along(axis, mine)
 
     counts = {name: kind.concrete_shape[axis] for name, kind in results}
     written = [f"{name}[{place('0:' + str(count))}]" for name, count in counts.items()]

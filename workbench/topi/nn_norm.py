@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import te
 from ..arith import build
+from ..arith.nodes import literal
 from ..relay.ir.expr import Tuple, const
 from ..relay.ir.operator import Fusion, Operator, Placed, Precision, attribute, bad, example, operator
 from ..relay.ir.types import TensorType, TupleType, Type
@@ -415,7 +416,7 @@ class LocalResponseNorm(Operator):
 
     def window(self, extent: Any) -> tuple[int, int]:
         """How far the window reaches before and after (ONNX: floor and ceil of (size - 1) / 2), within the axis."""
-        known = getattr(extent, "value", extent)
+        known = literal(extent, extent)
         most = max(known, 1) - 1 if isinstance(known, int) else self.size
         return min((self.size - 1) // 2, most), min(self.size // 2, most)
 

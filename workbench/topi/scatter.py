@@ -23,7 +23,7 @@ from . import loops
 from .emit import injective, row_major, unravel
 from .samples import floats, ints
 from .shapes import normalized_axis, refuse, same_dtype, tensor, text, unify, unify_shapes
-from .transform_index import require_inside, target
+from .transform_index import integer_indices, require_inside, target
 
 MODES = ("update", "add", "mul", "min", "max")
 _NUMPY: dict[str, Any] = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum}
@@ -86,7 +86,7 @@ class ScatterElements(Operator):
         kind, where = tensor(self, data, "data"), tensor(self, indices, "indices")
         new = tensor(self, updates, "updates")
         same_dtype(self, kind, new)
-        _check_indices(self, where)
+        integer_indices(self, where)
         if len(kind.shape) != len(where.shape):
             refuse(self, "E-TYPE-RANK", "data and indices must have the same rank",
                    found=f"{text(kind.shape)} and {text(where.shape)}")  # fmt: skip
@@ -139,11 +139,6 @@ class ScatterElements(Operator):
         return injective(self, data.shape, lambda *i: joined(self.reduction, data(*i), new(*i)))
 
 
-def _check_indices(op: Operator, kind: TensorType) -> None:
-    if not kind.dtype.is_integer:
-        refuse(op, "E-TYPE-DTYPE", "indices must be integers", found=kind.dtype, fix='cast them to "int64"')
-
-
 @operator("scatter_nd")
 class ScatterNd(Operator):
     """data with `updates` written at index tuples, which stand along the first axis of `indices` (classic convention).
@@ -176,7 +171,7 @@ class ScatterNd(Operator):
         kind, where = tensor(self, data, "data"), tensor(self, indices, "indices")
         new = tensor(self, updates, "updates")
         same_dtype(self, kind, new)
-        _check_indices(self, where)
+        integer_indices(self, where)
         width = self.width(where.shape, len(kind.shape))
         unify_shapes(self, (*where.shape[1:], *kind.shape[width:]), new.shape, "indices, data and updates")
         return kind
@@ -243,7 +238,7 @@ class ReverseSequence(Operator):
 
     def infer(self, data: TensorType, seq_lengths: TensorType) -> TensorType:
         kind, lengths = tensor(self, data, "data"), tensor(self, seq_lengths, "seq_lengths", 1)
-        _check_indices(self, lengths)
+        integer_indices(self, lengths)
         _, batch = self.axes(len(kind.shape))
         unify(self, kind.shape[batch], lengths.shape[0], "seq_lengths and the batch axis")
         return kind

@@ -222,7 +222,7 @@ class Take(Operator):
 
     def infer(self, data: TensorType, indices: TensorType) -> TensorType:
         kind, where = tensor(self, data, "data"), tensor(self, indices, "indices")
-        _integers(self, where)
+        integer_indices(self, where)
         if self.axis is None:
             _some_elements(self, product(kind.shape), where)
             return TensorType(where.shape, kind.dtype)
@@ -274,7 +274,7 @@ class Take(Operator):
         return injective(self, shape, element)
 
 
-def _integers(op: Operator, kind: TensorType) -> None:
+def integer_indices(op: Operator, kind: TensorType) -> None:
     if not kind.dtype.is_integer:
         refuse(op, "E-TYPE-DTYPE", "indices must be integers", found=kind.dtype, fix='cast them to "int64"')
 
@@ -306,7 +306,7 @@ class Gather(Operator):
 
     def infer(self, data: TensorType, indices: TensorType) -> TensorType:
         kind, where = tensor(self, data, "data"), tensor(self, indices, "indices")
-        _integers(self, where)
+        integer_indices(self, where)
         if len(kind.shape) != len(where.shape):
             refuse(
                 self,
@@ -368,7 +368,7 @@ class GatherNd(Operator):
 
     def infer(self, data: TensorType, indices: TensorType) -> TensorType:
         kind, where = tensor(self, data, "data"), tensor(self, indices, "indices")
-        _integers(self, where)
+        integer_indices(self, where)
         if not where.shape:
             refuse(self, "E-TYPE-RANK", "indices must have at least one axis", found=where)
         width = self.width(kind.shape, where.shape)
@@ -422,7 +422,7 @@ class OneHot(Operator):
 
     def infer(self, indices: TensorType, on_value: TensorType, off_value: TensorType) -> TensorType:
         where = tensor(self, indices, "indices")
-        _integers(self, where)
+        integer_indices(self, where)
         tensor(self, on_value, "on_value", 0)
         tensor(self, off_value, "off_value", 0)
         axis = normalized_axis(self, self.axis, len(where.shape) + 1)

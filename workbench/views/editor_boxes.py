@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ..arith.nodes import Var
+from ..arith.nodes import Var, literal
 from ..core.errors import WorkbenchError
-from ..schedule.references import BlockRV, LoopRV, Reference, make_reference
+from ..schedule.references import BlockRV, LoopRV, Reference
 from ..schedule.schedule import Schedule
+from ..schedule.trial import live_reference
 from ..tir import nodes as t
 from ..tir.script import text
 from .schema import TreeNode
@@ -51,7 +52,7 @@ def meant(schedule: Schedule, given: Any) -> Any:
     if not isinstance(given, str) or given[:2] not in ("b:", "l:"):
         return given
     name = given[2:] if given.startswith("b:") else given[2:].rpartition(":")[0]
-    block = _known(schedule, name) or schedule.get_block(name)
+    block = live_reference(schedule.state, name) or schedule.get_block(name)
     if given.startswith("b:"):
         return block
     site = schedule.state.find_block(name)
@@ -63,7 +64,7 @@ def meant(schedule: Schedule, given: Any) -> Any:
             found=repr(given[:60]), expected=f"l:{name}:0 to l:{name}:{around - 1}" if around else "a block",
             fix="choose the loop again", kept="the schedule is unchanged",
         )  # fmt: skip
-    return _known(schedule, site.loops[depth].var) or schedule.get_loops(block)[depth]
+    return live_reference(schedule.state, site.loops[depth].var) or schedule.get_loops(block)[depth]
 
 
 def _depth(box: str) -> int:
@@ -72,16 +73,6 @@ def _depth(box: str) -> int:
         return int(box.rpartition(":")[2])
     except ValueError:
         return -1
-
-
-def _known(schedule: Schedule, target: Any) -> Reference | None:
-    """A live reference to a block (by name) or loop (by variable), if the schedule has one."""
-    state = schedule.state
-    for name, held in state.named.items():
-        same = held == target if isinstance(held, str) and isinstance(target, str) else held is target
-        if same and name not in state.consumed:
-            return make_reference(name, held)
-    return None
 
 
 def tree_of(
@@ -111,7 +102,7 @@ def _nodes(stmt: t.Stmt | None, told: _Told) -> tuple[TreeNode, ...]:
                 id=told.boxes.get(id(stmt.var), f"x:{stmt.var.name}"),
                 kind="loop",
                 name=stmt.var.name,
-                extent=str(getattr(stmt.extent, "value", "n")),
+                extent=str(literal(stmt.extent, "n")),
                 loop_kind=_KINDS[stmt.kind],
                 children=_nodes(stmt.body, told),
                 key=key,
@@ -147,7 +138,7 @@ def _block(realize: t.BlockRealize, told: _Told) -> tuple[TreeNode, ...]:
 def _guarded(realize: t.BlockRealize, touched: str) -> str:
     """With the guard of a block whose loops run past its domain: of 5 x 23 iterations for 112, three do nothing."""
     predicate = realize.predicate
-    if getattr(predicate, "value", None):
+    if literal(predicate, None):
         return touched
     return say.schedule.guarded(touched, text(predicate).text)
 

@@ -9,11 +9,12 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from ..analysis.quick_cycles import quick_cycles
 from ..core.errors import WorkbenchError
 from ..core.source import PARSER_FAILURES, literal
+from ..core.walks import parents_first
 from ..driver.measure import measure
 from ..schedule.errors import ScheduleError
+from ..schedule.ranking import cycles_of
 from ..schedule.references import BlockRV, LoopRV
 from ..schedule.registry import PRIMITIVES
 from ..schedule.schedule import Schedule
@@ -39,13 +40,7 @@ def previewed(made: Schedule, before: Schedule) -> dict[str, Any]:
 
 
 def _names(tree: Any) -> set[tuple[str, str, str]]:
-    found: set[tuple[str, str, str]] = set()
-    waiting = list(tree)
-    while waiting:
-        node = waiting.pop()
-        found.add((node.name, node.extent, node.loop_kind))
-        waiting.extend(node.children)
-    return found
+    return {(node.name, node.extent, node.loop_kind) for node in parents_first(tree, lambda one: one.children)}
 
 
 def rank_options(made: Mapping[str, Schedule], now: Schedule) -> dict[str, dict[str, Any]]:
@@ -53,8 +48,8 @@ def rank_options(made: Mapping[str, Schedule], now: Schedule) -> dict[str, dict[
 
     The cycles are good for an order, not for a factor, so that none is told.
     """
-    cycles = {name: _cycles(schedule) for name, schedule in made.items()}
-    before = _cycles(now)
+    cycles = {name: cycles_of(schedule) for name, schedule in made.items()}
+    before = cycles_of(now)
     levels = sorted({count for count in cycles.values() if count is not None})
     return {
         name: {
@@ -64,13 +59,6 @@ def rank_options(made: Mapping[str, Schedule], now: Schedule) -> dict[str, dict[
         }
         for name, count in cycles.items()
     }
-
-
-def _cycles(schedule: Schedule) -> int | None:
-    try:
-        return quick_cycles(schedule).total
-    except WorkbenchError:
-        return None
 
 
 def time_of(schedule: Schedule, target: Any = None) -> dict[str, Any]:

@@ -19,6 +19,7 @@ import graphviz
 
 from ..core.arguments import items
 from ..core.errors import WorkbenchError, nearest
+from ..core.walks import parents_first
 from ..relay.ir import expr as r
 from ..relay.ir.operator import Fusion, Operator
 from .graph_calls import changed_in
@@ -67,13 +68,7 @@ def _source(function: r.Function, title: str, opened: Iterable[str], tops: Seque
 def _chosen(opened: Iterable[str], tops: Sequence[Box]) -> frozenset[str]:
     """The groups to open.  Raises `WorkbenchError` for one that is not there."""
     wanted = items(opened, "show(\"graph\", opened=...)", "E-VIEW-GROUP", '["5", "5.0"]')
-    groups: list[str] = []
-    pending = list(tops)
-    while pending:
-        box = pending.pop()
-        if box.children:
-            groups.append(box.id)
-            pending.extend(box.children)
+    groups = [box.id for box in parents_first(tops, lambda one: one.children) if box.children]
     for name in wanted:
         if name not in groups:
             first = ", ".join(sorted(groups, key=lambda one: (one.count("."), len(one), one))[:12])

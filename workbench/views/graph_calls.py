@@ -17,6 +17,7 @@ from ..core.node import map_children, post_order
 from ..core.origin import OriginTable
 from ..core.per_node import per_node
 from ..core.source import literal
+from ..core.walks import parents_first
 from ..relay.ir import expr as r
 from ..relay.ir.operator import Operator
 from ..relay.ir.types import TensorType
@@ -77,13 +78,7 @@ def _call_in_box(main: r.Function, place: str, number: int) -> tuple[r.Call, r.C
 
 
 def _leaves(boxes: Sequence[Box]) -> Iterator[Box]:
-    pending = list(reversed(boxes))
-    while pending:
-        box = pending.pop()
-        if box.children:
-            pending.extend(reversed(box.children))
-        else:
-            yield box
+    return (box for box in parents_first(boxes, lambda one: one.children) if not box.children)
 
 
 def operator_calls(call: r.Call) -> list[r.Call]:

@@ -8,6 +8,7 @@ from typing import Any, Final
 from ..analysis.cache import simulate_cache
 from ..analysis.iterations import iteration_points
 from ..analysis.reuse import reuse_distance
+from ..arith.nodes import literal
 from ..core.errors import WorkbenchError
 from ..schedule.schedule import Schedule
 from ..target.memory import CacheLevel
@@ -65,7 +66,7 @@ def lifetimes(schedule: Schedule) -> dict[str, Any]:
 
 def _bytes(buffer: t.Buffer) -> int:
     """Bytes of a buffer of constant shape; 0 for others."""
-    extents = [getattr(extent, "value", 0) for extent in buffer.shape]
+    extents = [literal(extent, 0) for extent in buffer.shape]
     return prod(extents) * ((buffer.dtype.bits * buffer.dtype.lanes + 7) // 8)
 
 

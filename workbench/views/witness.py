@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from ..analysis.dependence import Conflict
 from ..analysis.recovery import Touch
+from ..arith.nodes import literal
 from ..schedule.errors import ScheduleError
 from ..schedule.references import LoopRV, Reference
 from ..tir import nodes as t
@@ -138,8 +139,8 @@ def _axes(loops: Sequence[t.For], asked: Sequence[Any], conflict: Conflict) -> l
 
 
 def _axis(loop: t.For, conflict: Conflict, boxes: Mapping[Any, str]) -> AxisView:
-    extent = int(getattr(loop.extent, "value", 0))
-    low = getattr(loop.min, "value", None)
+    extent = int(literal(loop.extent, 0))
+    low = literal(loop.min, None)
     ends = sorted((conflict.first_at[loop.var.name], conflict.second_at[loop.var.name]))
     ticks = _ticks(low, extent if low is not None else 0, ends)
     return AxisView(loop.var.name, extent, ticks, len(ticks) != extent, boxes.get(_key(loop.var), ""))

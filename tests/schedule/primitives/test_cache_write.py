@@ -75,6 +75,45 @@ def test_a_loop_of_both_that_is_split_with_a_rest(golden: Golden) -> None:
     check_steps(golden, p.matmul, steps)
 
 
+def test_a_buffer_that_another_block_writes_afterwards(golden: Golden) -> None:
+    check_steps(golden, lambda: parse(WRITTEN_AGAIN), lambda sch: sch.cache_write("first", 0, "local"))
+
+
+def test_sums_so_far(golden: Golden) -> None:
+    check_steps(golden, lambda: parse(SO_FAR), lambda sch: sch.cache_write("so_far", 0, "local"))
+
+
+WRITTEN_AGAIN = """
+@T.prim_func
+def main(A: T.Buffer((5, 4), "float32"), C: T.Buffer((5,), "float32")):
+    for i in range(5):
+        with T.block("first"):
+            vi = T.axis.spatial(5, i)
+            C[vi] = A[vi, 0] * 2.0
+    for i, k in T.grid(5, 3):
+        with T.block("others"):
+            vi = T.axis.spatial(5, i)
+            vk = T.axis.reduce(4, k + 1)
+            with T.init():
+                C[vi] = 0.0
+            C[vi] = C[vi] + A[vi, vk]
+"""
+SO_FAR = """
+@T.prim_func
+def main(A: T.Buffer((3, 4), "float32"), C: T.Buffer((3, 4), "float32")):
+    S = T.alloc_buffer((3,), "float32")
+    for i, k in T.grid(3, 4):
+        with T.block("sum"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                S[vi] = 0.0
+            S[vi] = S[vi] + A[vi, vk]
+        with T.block("so_far"):
+            vi, vk = T.axis.remap("SS", [i, k])
+            C[vi, vk] = S[vi] * 2.0
+"""
+
+
 REFUSALS: dict[str, tuple[Program, Steps, str]] = {
     "no buffer": (p.matmul, lambda s: s.cache_write("C", 1, "local"), "E-SCHEDULE-BUFFER"),
     "region": (q.shifted_store, lambda s: s.cache_write("make", 0, "local"), "E-SCHEDULE-CACHE-REGION"),

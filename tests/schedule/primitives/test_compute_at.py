@@ -144,6 +144,14 @@ def before_what_it_copies(sch: Schedule) -> Any:
     return sch.compute_at("P_global_copy", unit, index=-2)
 
 
+def test_a_part_of_a_block_runs_for_its_part_of_the_domain(golden: Golden) -> None:
+    def steps(sch: Schedule) -> None:
+        sch.loop_partition(sch.get_loops("one")[1], factors=[2, None])
+        sch.compute_at("one_1", sch.get_loops("two")[0])
+
+    check_steps(golden, p.chain, steps)
+
+
 REFUSALS: dict[str, tuple[Program, Steps, str]] = {
     "output": (p.matmul, lambda s: s.compute_at("D", s.get_loops("C")[0]), "E-SCHEDULE-OUTPUT"),
     "output read in part": (lambda: read_output(2), moved_output(0), "E-SCHEDULE-OUTPUT"),

@@ -106,6 +106,14 @@ def test_in_a_loop_that_others_share(golden: Golden) -> None:
     check_steps(golden, p.convolution, together)
 
 
+def test_a_part_of_a_padded_copy(golden: Golden) -> None:
+    def steps(sch: Schedule) -> None:
+        sch.loop_partition(sch.get_loops("pad")[1], factors=[3, None])
+        sch.decompose_padding("pad_1", sch.get_loops("pad_1")[1])
+
+    check_steps(golden, p.convolution, steps)
+
+
 REFUSALS: dict[str, tuple[Any, Any, str]] = {
     "a plain copy": (p.chain, lambda s: s.decompose_padding("one", s.get_loops("one")[0]), "E-SCHEDULE-PADDING-FORM"),
     "a value outside": (padded(bounded, lambda x, i, j: x[0, 0]), attempt(), "E-SCHEDULE-PADDING-FORM"),

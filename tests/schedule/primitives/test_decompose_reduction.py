@@ -73,6 +73,12 @@ def decompose_mixed_predicate(sch: Schedule) -> Any:
     return sch.decompose_reduction(block, sch.get_loops(block)[1])
 
 
+def test_inside_loops_of_one_iteration(golden: Golden) -> None:
+    check_steps(
+        golden, lambda: p.convolution(ci=1), lambda sch: sch.decompose_reduction("conv", sch.get_loops("conv")[4])
+    )
+
+
 REFUSALS: dict[str, tuple[Program, Steps, str]] = {
     "no init": (p.matmul, decompose_twice, "E-SCHEDULE-NO-INIT"),
     "not around": (p.matmul, lambda s: s.decompose_reduction("C", s.get_loops("D")[0]), "E-SCHEDULE-NOT-AROUND"),

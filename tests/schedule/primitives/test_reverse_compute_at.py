@@ -32,6 +32,14 @@ def late_producer(sch: Schedule) -> Any:
     return sch.reverse_compute_at("out", sch.get_loops("shifted")[0])
 
 
+def test_a_part_of_a_block_runs_for_its_part_of_the_domain(golden: Golden) -> None:
+    def steps(sch: Schedule) -> None:
+        sch.loop_partition(sch.get_loops("two")[1], factors=[2, None])
+        sch.reverse_compute_at("two_1", sch.get_loops("one")[0])
+
+    check_steps(golden, p.chain, steps)
+
+
 REFUSALS: dict[str, tuple[Program, Steps, str]] = {
     "unfinished": (p.matmul, unfinished, "E-SCHEDULE-UNFINISHED"),
     "late producer": (p.softmax, late_producer, "E-SCHEDULE-PRODUCER-LATE"),

@@ -91,6 +91,31 @@ def test_a_value_under_a_condition_where_all_is_made() -> None:
     check_numbers(func, sch.func)
 
 
+def test_into_a_reader_of_sums_so_far(golden: Golden) -> None:
+    check_steps(golden, lambda: parse(SO_FAR), lambda sch: sch.reverse_compute_inline("after"))
+
+
+SO_FAR = """
+@T.prim_func
+def main(A: T.Buffer((3, 4), "float32"), C: T.Buffer((3, 4), "float32")):
+    S = T.alloc_buffer((3,), "float32")
+    R = T.alloc_buffer((3, 4), "float32")
+    for i, k in T.grid(3, 4):
+        with T.block("sum"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                S[vi] = 0.0
+            S[vi] = S[vi] + A[vi, vk]
+        with T.block("so_far"):
+            vi, vk = T.axis.remap("SS", [i, k])
+            R[vi, vk] = S[vi] * 2.0
+    for i, k in T.grid(3, 4):
+        with T.block("after"):
+            vi, vk = T.axis.remap("SS", [i, k])
+            C[vi, vk] = R[vi, vk] + 1.0
+"""
+
+
 REFUSALS: dict[str, tuple[Program, Steps, str]] = {
     "no input": (p.chain, lambda s: s.reverse_compute_inline("one"), "E-SCHEDULE-INLINE-INPUT"),
     "reads": (p.chain, lambda s: s.reverse_compute_inline("three"), "E-SCHEDULE-INLINE-READS"),

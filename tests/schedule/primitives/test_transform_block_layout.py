@@ -45,14 +45,49 @@ def test_machine_code_agrees_with_numpy() -> None:
     np.testing.assert_allclose(d, a.astype("float64") @ b + 1, rtol=1e-5)
 
 
+def test_a_sum_that_must_keep_its_order_and_does(golden: Golden) -> None:
+    check_steps(golden, p.matmul, wide_reduction("lambda i, j, k: (j, i, k // 5, k % 5)"))
+
+
+def test_a_recurrence_that_keeps_its_order(golden: Golden) -> None:
+    flat = "lambda i, j: (i * 3 + j,)"
+    check_steps(golden, lambda: parse(GROWING), lambda sch: sch.transform_block_layout("C", flat))
+
+
+def test_a_block_whose_buffer_others_write_too(golden: Golden) -> None:
+    check_steps(golden, lambda: parse(GROWING), lambda sch: sch.transform_block_layout("B", "lambda i, j: (j, i)"))
+
+
+GROWING = """
+@T.prim_func
+def main(A: T.Buffer((4, 3), "float32"), C: T.Buffer((6,), "float32")):
+    B = T.alloc_buffer((4, 3), "float32")
+    for i, j in T.grid(4, 3):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * 2.0
+    for i, j in T.grid(4, 3):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi + vj] = C[vi + vj] * 2.0 + B[vi, vj]
+    for i in range(4):
+        with T.block("D"):
+            vi = T.axis.spatial(4, i)
+            B[vi, 0] = A[vi, 1]
+"""
+
+
 def partial(sch: Schedule) -> Any:
     sch.compute_at("C", sch.get_loops("D")[0])
     return sch.transform_block_layout("C", lambda i, j, k: (j, i, k))
 
 
-def wide_reduction(sch: Schedule) -> Any:
-    sch.unsafe_set_dtype("C", 0, "float64")
-    return sch.transform_block_layout("C", lambda i, j, k: (i, j, k // 5, k % 5))
+def wide_reduction(index_map: str, block: str = "C") -> Any:
+    def steps(sch: Schedule) -> None:
+        sch.unsafe_set_dtype(block, 0, "float64")
+        sch.transform_block_layout(block, index_map)
+
+    return steps
 
 
 def under_a_condition() -> t.PrimFunc:
@@ -74,7 +109,13 @@ REFUSALS: dict[str, tuple[Any, Any, str]] = {
         p.matmul, lambda s: s.transform_block_layout("C", lambda i, j, k: (i, j * 5 + k)), "E-SCHEDULE-MAP-MIXES",
     ),
     "collides": (p.matmul, lambda s: s.transform_block_layout("D", lambda i, j: (i + j,)), "E-SCHEDULE-MAP-COLLIDES"),
-    "order": (p.matmul, wide_reduction, "E-SCHEDULE-REDUCTION-ORDER"),
+    "order": (
+        p.convolution, wide_reduction("lambda o, y, x, c, ky, kx: (o, y, x, c, kx, ky)", "conv"),
+        "E-SCHEDULE-REDUCTION-ORDER",
+    ),
+    "another order": (
+        lambda: parse(GROWING), lambda s: s.transform_block_layout("C", lambda i, j: (j, i)), "E-SCHEDULE-IRREGULAR",
+    ),
     "irregular": (p.stencil, lambda s: s.transform_block_layout("step", lambda i, j: (j, i)), "E-SCHEDULE-IRREGULAR"),
 }  # fmt: skip
 

@@ -11,6 +11,7 @@ from tests.schedule import odd_programs as q
 from tests.schedule import programs as p
 from tests.schedule.harness import Program, Steps, check_refusal, check_steps
 from workbench.schedule import Schedule
+from workbench.tir.script import parse
 
 
 def test_row(golden: Golden) -> None:
@@ -35,6 +36,27 @@ def consumed(sch: Schedule) -> Any:
 def foreign(sch: Schedule) -> Any:
     other = Schedule(p.chain())
     return sch.vectorize(other.get_loops("one")[0])
+
+
+def test_values_of_one_iteration(golden: Golden) -> None:
+    """Each has a row of its own, though it names the same elements of the buffer."""
+    check_steps(golden, lambda: parse(OWN_ROWS), lambda sch: sch.vectorize(sch.get_loops("C")[0]))
+
+
+OWN_ROWS = """
+@T.prim_func
+def main(A: T.Buffer((4, 3), "float32"), C: T.Buffer((4, 3), "float32")):
+    P = T.alloc_buffer((3,), "float32")
+    for i in range(4):
+        for j in range(3):
+            with T.block("P"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                P[vj] = A[vi, vj] * 2.0
+        for j in range(3):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = P[2 - vj] + 1.0
+"""
 
 
 REFUSALS: dict[str, tuple[Program, Steps, str]] = {

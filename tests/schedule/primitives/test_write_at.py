@@ -33,6 +33,15 @@ def test_one_part_of_a_partitioned_producer(golden: Golden) -> None:
     check_steps(golden, p.chain, steps)
 
 
+def test_what_is_read_in_the_loop(golden: Golden) -> None:
+    def steps(sch: Schedule) -> None:
+        i = sch.get_loops("C")[0]
+        sch.reverse_compute_at("D", i)
+        sch.write_at(i, "C", 0, "local")
+
+    check_steps(golden, p.matmul, steps)
+
+
 REFUSALS: dict[str, tuple[Any, Any, str]] = {
     "the reduction loop": (
         p.plain_matmul, lambda s: s.write_at(s.get_loops("C")[2], "C", 0, "local"), "E-SCHEDULE-UNFINISHED",

@@ -31,8 +31,6 @@ _LLVM_FLOAT: Final = {
 }  # fmt: skip
 _LIBRARY: Final = ("log1p", "asinh", "acosh", "atanh", "erf", "nextafter")
 _BITS: Final = {"bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor"}
-CONTEXT_FUNCTIONS: Final = ("wb_report",)
-"""External names that mean a request to the context rather than a C function."""
 
 
 def emit_call(self: ExpressionEmitter, node: n.Call, arguments: list[Value]) -> Value:

@@ -97,6 +97,13 @@ class ExpressionEmitter:
         finally:
             self.index_depth -= 1
 
+    def size(self, expr: n.PrimExpr) -> Value:
+        """The value of an extent as int64, whatever its own dtype."""
+        value = self.index(expr)
+        if value.dtype == INDEX:
+            return value
+        return self.assign(INDEX, f"{'zext' if value.dtype.is_uint else 'sext'} {value.typed} to {llvm_type(INDEX)}")
+
     def place(self, index: n.PrimExpr) -> Place:
         """The place of an index, which is not a vector."""
         parts = place_of(self, index)
@@ -314,7 +321,7 @@ def _opcode(self: ExpressionEmitter, op: str, dtype: DataType) -> str:
 def _division(self: ExpressionEmitter, node: Any) -> Emission:
     a = yield node.a
     b = yield node.b
-    nonnegative = is_constant(b.text) and a.dtype.is_int and self.facts.intervals.nonnegative(node.a)
+    nonnegative = is_constant(b.text) and a.dtype.is_int and self.facts.signs.nonnegative(node.a)
     return divide(self, type(node).__name__, a, b, nonnegative)
 
 

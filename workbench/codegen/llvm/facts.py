@@ -7,17 +7,17 @@ id(buffer) in facts.written(loop)
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from ...arith import nodes as n
 from ...arith.build import conjuncts
 from ...arith.scope import Scope, multiple_of
 from ...core.equal import structural_equal
-from ...core.node import children, pre_order
+from ...core.node import Node, children, pre_order
+from ...core.walks import folded
 from ...tir import nodes as t
-from .intervals import Intervals
 from .parts import Part, parts_of
+from .signs import Signs
 
 MAX_COPIES: Final = 1024
 """Statements that unrolled loops may become; larger ones are left to LLVM."""
@@ -49,7 +49,7 @@ class Facts:
         self._loads: dict[int, tuple[tuple[t.BufferLoad, bool], ...]] = {}
         self._variables: dict[int, frozenset[int] | None] = {}
         self._multiples: dict[int, int] = {}
-        self.intervals = Intervals(body)
+        self.signs = Signs(body)
         self._alive: list[n.PrimExpr] = []
         """What is known by its identity; some of it is made while code is emitted."""
         self._sizes: dict[int, _Size] = {}
@@ -68,19 +68,7 @@ class Facts:
         """The buffers that a statement may write, by identity; None where buffers may overlap."""
         if not self.noalias:
             return None
-        known = self._written
-        stack: list[tuple[t.Stmt, bool]] = [(stmt, False)]
-        while stack:
-            current, expanded = stack.pop()
-            if id(current) in known:
-                continue
-            inner = [child for child in children(current) if isinstance(child, t.Stmt)]
-            if inner and not expanded:
-                stack.append((current, True))
-                stack.extend((child, False) for child in inner)
-                continue
-            known[id(current)] = _joined(self._written_by(current), [known[id(child)] for child in inner])
-        return known[id(stmt)]
+        return folded(stmt, _inside, lambda one, inner: _joined(self._written_by(one), inner), self._written)
 
     def _written_by(self, stmt: t.Stmt) -> frozenset[int]:
         """The buffers that a statement by itself may write; a call that it makes may write those that escaped."""
@@ -123,23 +111,13 @@ class Facts:
 
     def touched(self, stmt: t.Stmt) -> frozenset[int]:
         """The buffers that a statement reads or writes, by identity."""
-        known = self._touched
-        stack: list[tuple[t.Stmt, bool]] = [(stmt, False)]
-        while stack:
-            current, expanded = stack.pop()
-            if id(current) in known:
-                continue
-            parts = tuple(children(current))
-            inner = [child for child in parts if isinstance(child, t.Stmt)]
-            if inner and not expanded:
-                stack.append((current, True))
-                stack.extend((child, False) for child in inner)
-                continue
-            found = {id(load.buffer) for part in parts if isinstance(part, n.PrimExpr) for load, _ in self.loads(part)}
-            if isinstance(current, t.BufferStore):
-                found.add(id(current.buffer))
-            known[id(current)] = _joined(frozenset(found), [known[id(child)] for child in inner])
-        return known[id(stmt)]
+        return folded(stmt, _inside, lambda one, inner: _joined(self._touched_by(one), inner), self._touched)
+
+    def _touched_by(self, stmt: t.Stmt) -> frozenset[int]:
+        """The buffers that a statement by itself reads or writes."""
+        parts = (part for part in children(stmt) if isinstance(part, n.PrimExpr))
+        own = frozenset(id(load.buffer) for part in parts for load, _ in self.loads(part))
+        return own | {id(stmt.buffer)} if isinstance(stmt, t.BufferStore) else own
 
     def loads(self, expr: n.PrimExpr) -> tuple[tuple[t.BufferLoad, bool], ...]:
         """The loads in an expression, and whether each stands in an arm of a condition."""
@@ -203,33 +181,25 @@ class Facts:
         return _small(loop, self._size(loop.body))
 
     def _size(self, root: t.Stmt) -> _Size:
-        sizes = self._sizes
-        stack: list[tuple[t.Stmt, bool]] = [(root, False)]
-        while stack:
-            stmt, expanded = stack.pop()
-            if id(stmt) in sizes:
-                continue
-            inner = [child for child in children(stmt) if isinstance(child, t.Stmt)]
-            if not expanded:
-                stack.append((stmt, True))
-                stack.extend((child, False) for child in inner)
-                continue
-            copies = max(1, sum(sizes[id(child)].copies for child in inner))
-            loops = any(sizes[id(child)].loops for child in inner)
-            if isinstance(stmt, (t.For, t.While)):
-                extent = _extent(stmt) if isinstance(stmt, t.For) else None
-                unrolls = extent is not None and isinstance(stmt, t.For) and stmt.kind is t.ForKind.UNROLLED
-                small = isinstance(stmt, t.For) and _small(stmt, _Size(copies, loops))
-                loops = loops or not (unrolls or small)
-                copies *= max(1, extent or 1) if unrolls or small else 1
-            sizes[id(stmt)] = _Size(copies, loops)
-        return sizes[id(root)]
+        return folded(root, _inside, _size_of, self._sizes)
+
+
+def _size_of(stmt: t.Stmt, inner: list[_Size]) -> _Size:
+    """The size of a statement by those of the statements in it."""
+    copies, loops = max(1, sum(size.copies for size in inner)), any(size.loops for size in inner)
+    if isinstance(stmt, (t.For, t.While)):
+        extent = _extent(stmt) if isinstance(stmt, t.For) else None
+        unrolls = extent is not None and isinstance(stmt, t.For) and stmt.kind is t.ForKind.UNROLLED
+        small = isinstance(stmt, t.For) and _small(stmt, _Size(copies, loops))
+        loops = loops or not (unrolls or small)
+        copies *= max(1, extent or 1) if unrolls or small else 1
+    return _Size(copies, loops)
 
 
 def _addresses(root: t.Stmt) -> Counter[int]:
     """How often the address of each buffer (by identity) is taken."""
     found = Counter[int]()
-    for stmt in _statements(root):
+    for stmt in pre_order(root, t.Stmt):
         for part in children(stmt):
             if isinstance(part, n.PrimExpr):
                 calls = (node for node in pre_order(part) if isinstance(node, n.Call) and node.op in _ADDRESSES)
@@ -286,7 +256,7 @@ def needs_one_pass(body: t.Stmt) -> bool:
 
     A condition that a reduction loop does not change is taken out of it by LLVM (loop unswitching, O3 only).
     """
-    loops = [stmt for stmt in _statements(body) if isinstance(stmt, t.For) and not _unrolls(stmt)]
+    loops = [stmt for stmt in pre_order(body, t.Stmt) if isinstance(stmt, t.For) and not _unrolls(stmt)]
     splits = any(_is_innermost(loop) and _has_unswitchable_reduction(loop) for loop in loops)
     return has_explicit_vectors(body) and not splits
 
@@ -297,16 +267,16 @@ def _has_unswitchable_reduction(loop: t.For) -> bool:
     Lets and loads count as unchanged: that costs compile time only.  Conditions of what is only stored do not matter:
     asked once for each vector, they cost little.
     """
-    inside = {id(stmt.var) for stmt in _statements(loop) if isinstance(stmt, t.For)}
-    asked = [stmt for stmt in _statements(loop.body) if isinstance(stmt, t.IfThenElse)]
+    inside = {id(stmt.var) for stmt in pre_order(loop, t.Stmt) if isinstance(stmt, t.For)}
+    asked = [stmt for stmt in pre_order(loop.body, t.Stmt) if isinstance(stmt, t.IfThenElse)]
     return any(
         not any(id(node) in inside for node in pre_order(part))
-        for stmt in asked if not stmt.condition.dtype.is_vector and any(map(_updates, _statements(stmt)))
+        for stmt in asked if not stmt.condition.dtype.is_vector and any(map(_updates, pre_order(stmt, t.Stmt)))
         for part in conjuncts(stmt.condition)
     )  # fmt: skip
 
 
-def _updates(stmt: t.Stmt) -> bool:
+def _updates(stmt: Node) -> bool:
     """Whether a store's value reads the buffer that it writes."""
     return isinstance(stmt, t.BufferStore) and any(
         isinstance(node, t.BufferLoad) and node.buffer is stmt.buffer for node in pre_order(stmt.value)
@@ -314,7 +284,7 @@ def _updates(stmt: t.Stmt) -> bool:
 
 
 def _is_innermost(loop: t.For) -> bool:
-    return not any(isinstance(stmt, (t.For, t.While)) and not _unrolls(stmt) for stmt in _statements(loop.body))
+    return not any(isinstance(stmt, (t.For, t.While)) and not _unrolls(stmt) for stmt in pre_order(loop.body, t.Stmt))
 
 
 def _unrolls(loop: t.For | t.While) -> bool:
@@ -322,7 +292,7 @@ def _unrolls(loop: t.For | t.While) -> bool:
 
 
 def _has_vector(loop: t.For) -> bool:
-    return any(isinstance(stmt, t.BufferStore) and stmt.value.dtype.is_vector for stmt in _statements(loop.body))
+    return any(isinstance(stmt, t.BufferStore) and stmt.value.dtype.is_vector for stmt in pre_order(loop.body, t.Stmt))
 
 
 def _adds_up(loop: t.For, own: set[int]) -> bool:
@@ -347,7 +317,7 @@ def _is_short(buffer: t.Buffer) -> bool:
 
 def _scatters(loop: t.For) -> bool:
     """Whether a loop with rows that are written out stores their elements too far apart for vectors."""
-    stmts = tuple(_statements(loop.body))
+    stmts = tuple(pre_order(loop.body, t.Stmt))
     stores = [stmt for stmt in stmts if isinstance(stmt, t.BufferStore)]
     if not any(isinstance(stmt, t.For) for stmt in stmts) or any(isinstance(stmt, t.IfThenElse) for stmt in stmts):
         return False
@@ -357,9 +327,6 @@ def _scatters(loop: t.For) -> bool:
     return len(steps) == len(stores) and all(abs(step) > INTERLEAVED for step in steps)
 
 
-def _statements(root: t.Stmt) -> Iterator[t.Stmt]:
-    stack = [root]
-    while stack:
-        stmt = stack.pop()
-        yield stmt
-        stack.extend(child for child in children(stmt) if isinstance(child, t.Stmt))
+def _inside(stmt: t.Stmt) -> list[t.Stmt]:
+    """The statements directly in a statement."""
+    return [child for child in children(stmt) if isinstance(child, t.Stmt)]

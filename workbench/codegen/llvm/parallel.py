@@ -24,17 +24,14 @@ if TYPE_CHECKING:
 
 def parallel_loop(self: BodyEmitter, stmt: t.For) -> None:
     """Emit a parallel loop: pack what the body uses, and launch."""
-    extent = self.index(stmt.extent)
-    if extent.dtype != INDEX:
-        wider = "zext" if extent.dtype.is_uint else "sext"
-        extent = self.assign(INDEX, f"{wider} {extent.typed} to {llvm_type(INDEX)}")
+    extent = self.size(stmt.extent)
     begin = self.index(stmt.min)
     captured = _captured(self, stmt)
     number = self.writer.module.number()
     body_name = f"{self.base_name}.body{number}"
     _outline(self, stmt, begin, captured, body_name)
     _launcher(self, stmt, captured, begin, body_name)
-    closure = _closure(self, [Value(self.context, HANDLE), begin, *(value for _, value in captured)])
+    closure = self.cells([Value(self.context, HANDLE), begin, *(value for _, value in captured)])
     launch = self.context_field("parallel_for")
     status = self.assign(
         INT32, f"call i32 {launch}(ptr {self.context}, ptr @{body_name}.launch, ptr {closure}, {extent.typed})"
@@ -59,14 +56,6 @@ def _captured(self: BodyEmitter, stmt: t.For) -> list[tuple[n.Var | t.Buffer, Va
     return found
 
 
-def _closure(self: BodyEmitter, values: list[Value]) -> str:
-    storage = self.writer.alloca(f"[{len(values)} x i64]", 8)
-    for position, value in enumerate(values):
-        slot = self.assign(HANDLE, f"getelementptr inbounds i64, ptr {storage}, i64 {position}")
-        self.writer.emit(f"store {value.typed}, ptr {slot.text}, align 8")
-    return storage
-
-
 def _outline(
     self: BodyEmitter, stmt: t.For, begin: Value, captured: list[tuple[n.Var | t.Buffer, Value]], name: str
 ) -> None:
@@ -88,11 +77,7 @@ def _outline(
         writer, "%context", kernels=self.kernel_symbol, lines=self.lines, base_name=self.base_name, facts=self.facts,
         body=stmt,
     )  # fmt: skip
-    for position, (variable, value) in enumerate(captured):
-        if isinstance(variable, t.Buffer):
-            inner.pointers[id(variable)] = (f"%c{position}", self.pointers[id(variable)][1])
-        else:
-            inner.values[id(variable)] = Value(f"%c{position}", value.dtype)
+    inner.take_over(self, captured)
     writer.at_line(_line(self, stmt))
     dtype = begin.dtype
     first, last = (

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from ...arith import nodes as n
 from ...core.equal import free_variables
-from ...core.node import children
+from ...core.node import pre_order
 from ...tir import nodes as t
 from .pipelines import ATTRIBUTE
 from .types import HANDLE, INT32, Value, llvm_type
@@ -72,13 +72,10 @@ def _grouped(sequence: t.SeqStmt) -> Iterator[t.Stmt | Part]:
 
 def _returns(body: t.Stmt) -> bool:
     """Whether ``T.ret`` stands in a function: it would leave the part alone."""
-    stack: list[t.Stmt] = [body]
-    while stack:
-        stmt = stack.pop()
-        if isinstance(stmt, t.Evaluate) and isinstance(stmt.value, n.Call) and stmt.value.op == "ret":
-            return True
-        stack.extend(child for child in children(stmt) if isinstance(child, t.Stmt))
-    return False
+    return any(
+        isinstance(stmt, t.Evaluate) and isinstance(stmt.value, n.Call) and stmt.value.op == "ret"
+        for stmt in pre_order(body, t.Stmt)
+    )
 
 
 def emit_part(self: BodyEmitter, part: Part) -> None:
@@ -118,11 +115,7 @@ def _outline(self: BodyEmitter, part: Part, captured: list[tuple[n.Var | t.Buffe
     )  # fmt: skip
     if inner.one_pass:
         writer.header += f" {ATTRIBUTE}"
-    for position, (variable, value) in enumerate(captured):
-        if isinstance(variable, t.Buffer):
-            inner.pointers[id(variable)] = (f"%c{position}", self.pointers[id(variable)][1])
-        else:
-            inner.values[id(variable)] = Value(f"%c{position}", value.dtype)
+    inner.take_over(self, captured)
     inner.in_arena = self.in_arena
     writer.at_line(line)
     inner.run(part.body)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from ...arith import nodes as n
 from ...core.dtype import DataType
 from ...core.errors import WorkbenchError
-from ...core.node import children
+from ...core.node import pre_order
 from ...tir import nodes as t
 from . import conversions, external
 from .types import Value
@@ -76,9 +76,6 @@ def _only_leaves(call: n.Call) -> bool:
 
 def _evaluated(func: t.PrimFunc) -> Iterator[n.Call]:
     """The calls that are statements."""
-    stack: list[t.Stmt] = [func.body]
-    while stack:
-        stmt = stack.pop()
+    for stmt in pre_order(func.body, t.Stmt):
         if isinstance(stmt, t.Evaluate) and isinstance(stmt.value, n.Call):
             yield stmt.value
-        stack.extend(child for child in children(stmt) if isinstance(child, t.Stmt))

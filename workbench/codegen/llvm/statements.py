@@ -13,6 +13,8 @@ from typing import Any, Final
 from ...arith import nodes as n
 from ...core.errors import WorkbenchError
 from ...tir import nodes as t
+from ...tir.build import constant_size
+from ...tir.interpreting.masks import by_lane, is_one_narrow_lane
 from .exits import Exits
 from .expressions import ExpressionEmitter, decided
 from .facts import MAX_COPIES, Facts
@@ -178,15 +180,26 @@ class BodyEmitter(ExpressionEmitter):
         self.return_status(status.text)
         return Value("0", INT32)
 
+    def cells(self, values: list[Value]) -> str:
+        """An array of eight bytes for each value, on the stack."""
+        array = self.writer.alloca(f"[{len(values)} x i64]", 8)
+        for position, value in enumerate(values):
+            slot = self.assign(HANDLE, f"getelementptr inbounds i64, ptr {array}, i64 {position}")
+            self.writer.emit(f"store {value.typed}, ptr {slot.text}, align 8")
+        return array
+
+    def take_over(self, outer: BodyEmitter, captured: list[tuple[n.Var | t.Buffer, Value]]) -> None:
+        """Give what a function of its own uses of `outer` the names of its parameters."""
+        for position, (variable, value) in enumerate(captured):
+            if isinstance(variable, t.Buffer):
+                self.pointers[id(variable)] = (f"%c{position}", outer.pointers[id(variable)][1])
+            else:
+                self.values[id(variable)] = Value(f"%c{position}", value.dtype)
+
     def fail(self, status: str, message: str, values: list[Value]) -> None:
         """Record a failure; each value takes the place of one {} in the message."""
         text = self.writer.module.string(message)
-        array = "null"
-        if values:
-            array = self.writer.alloca(f"[{len(values)} x i64]", 8)
-            for position, value in enumerate(values):
-                slot = self.assign(HANDLE, f"getelementptr inbounds i64, ptr {array}, i64 {position}")
-                self.writer.emit(f"store {value.typed}, ptr {slot.text}, align 8")
+        array = self.cells(values) if values else "null"
         function = self.context_field("fail")
         self.writer.emit(
             f"call void {function}(ptr {self.context}, i32 {status}, ptr {text}, i32 {len(values)}, ptr {array})"
@@ -303,6 +316,9 @@ def _masked_if(self: BodyEmitter, stmt: t.IfThenElse, condition: Value) -> Emiss
     if stmt.else_case is not None:
         raise WorkbenchError("E-CODEGEN-MASK", "a condition of lanes has no else branch", nodes=(stmt,))
     outer = self.vector_condition
+    if outer is None and is_one_narrow_lane(stmt):
+        yield by_lane(stmt)  # LLVM 22 makes a masked store of a lane cut from a wider number a store of all of that
+        return
     mask = condition if outer is None else self.assign(condition.dtype, f"and {condition.typed}, {outer.text}")
     self.vector_condition = self.mask = mask
     yield stmt.then_case
@@ -435,7 +451,7 @@ def _allocate(self: BodyEmitter, stmt: t.AllocBuffer) -> Emission:
         self.in_arena.add(id(buffer))
         yield stmt.body
         return
-    elements = constant_extent(buffer)
+    elements = constant_size(buffer)
     unit = max(1, buffer.dtype.bytes)
     if elements is not None and _fits_stack(self, elements * unit):
         self.stack_bytes += elements * unit
@@ -458,21 +474,10 @@ def _fits_stack(self: BodyEmitter, size: int) -> bool:
     return size <= STACK_BUFFER_BYTES and self.stack_bytes + size <= STACK_TOTAL_BYTES
 
 
-def constant_extent(buffer: t.Buffer) -> int | None:
-    """Elements of a buffer, if known when compiling."""
-    count = 1
-    for extent in buffer.shape:
-        if not isinstance(extent, n.IntImm):
-            return None
-        count *= extent.value
-    return count
-
-
 def _byte_size(self: BodyEmitter, buffer: t.Buffer, unit: int) -> Value:
     size = Value(str(unit), INDEX)
     for extent in buffer.shape:
-        factor = self.index(extent)
-        size = self.assign(INDEX, f"mul nsw {size.typed}, {factor.text}")
+        size = self.assign(INDEX, f"mul nsw {size.typed}, {self.size(extent).text}")
     return size
 
 
@@ -488,4 +493,4 @@ _EMITTERS: Final[dict[type, Callable[[BodyEmitter, Any], Emission]]] = {
     t.AllocBuffer: _allocate,
 }
 
-__all__ = ["BodyEmitter", "constant_extent", "counted_loop", "llvm_type"]
+__all__ = ["BodyEmitter", "counted_loop", "llvm_type"]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ...core.dtype import DataType
 from .types import Value, c_string, llvm_type
@@ -286,9 +285,3 @@ class FunctionWriter:
         attached = f" !dbg !{self.scope}" if self.scope is not None else ""
         lines = (str(line) for item in self.lines for line in (item if isinstance(item, list) else (item,)))
         self.module.functions.append([f"{self.header}{attached} {{", "entry:", *self.allocas, *lines, "}"])
-
-
-def call_text(result: str, callee: str, arguments: Sequence[Any]) -> str:
-    """``call float @f(float %a)`` from values or typed texts."""
-    shown = ", ".join(item.typed if isinstance(item, Value) else str(item) for item in arguments)
-    return f"call {result} {callee}({shown})"

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ...arith import nodes as n
+from ...arith.nodes import literal
 from ...core.errors import WorkbenchError
 from ...core.module import IRModule
 from ...core.node import FrozenMap, post_order, rewrite
@@ -190,7 +191,7 @@ class EntryMachine:
                 raise NotStraight(type(stmt).__name__)
 
     def _allocate(self, buffer: t.Buffer, annotations: Mapping[str, Any]) -> None:
-        extents = [getattr(extent, "value", None) for extent in buffer.shape]
+        extents = [literal(extent, None) for extent in buffer.shape]
         if None in extents:
             raise NotStraight("a shape known only when run")
         dtype = buffer.dtype.to_numpy()

@@ -7,9 +7,12 @@ none of those that come later in the pipeline, so that they have no say.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 from typing import Any, Final
 
+from ...analysis.tree import loops_around, statements_in
 from ...arith import nodes as n
+from ...arith.nodes import literal
 from ...core.module import IRModule
 from ...core.node import pre_order, rewrite
 from ...core.transform import PASSES, PassContext
@@ -100,28 +103,11 @@ def _level(form: t.PrimFunc) -> int:
 
 def _innermost(function: t.PrimFunc) -> Iterator[tuple[t.Stmt, int, int]]:
     """The innermost statements, how often each runs, and how many copies unrolled loops make of it."""
-    stack: list[tuple[t.Stmt, int, int]] = [(function.body, 1, 1)]
-    while stack:
-        stmt, times, copies = stack.pop()
-        if isinstance(stmt, t.For):
-            extent = getattr(stmt.extent, "value", 16)
-            times *= extent
-            copies *= extent if stmt.kind is t.ForKind.UNROLLED else 1
-        inner = _statements_in(stmt)
-        stack.extend((part, times, copies) for part in inner)
-        if not inner:
-            yield stmt, times, copies
-
-
-def _statements_in(stmt: t.Stmt) -> list[t.Stmt]:
-    found: list[t.Stmt] = []
-    for name in stmt.field_names:
-        value = getattr(stmt, name)
-        if isinstance(value, t.Stmt):
-            found.append(value)
-        elif isinstance(value, tuple):
-            found.extend(part for part in value if isinstance(part, t.Stmt))
-    return found
+    for stmt, loops in loops_around(function.body):
+        if not statements_in(stmt):
+            extents = [(loop.kind, literal(loop.extent, 16)) for loop in loops]
+            copies = prod(extent for kind, extent in extents if kind is t.ForKind.UNROLLED)
+            yield stmt, prod(extent for _, extent in extents), copies
 
 
 def _width(stmt: t.Stmt) -> int:

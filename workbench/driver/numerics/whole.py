@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...arith.nodes import literal
 from ...codegen.llvm.contained import Answer, Contained, Unit, unit_of
 from ...codegen.llvm.returns import answers
 from ...codegen.llvm.signature import packed_parameters
@@ -162,7 +163,7 @@ def _interpreted(module: IRModule, function: t.PrimFunc, given: dict[str, np.nda
         array = given.get(parameter.name)
         if array is None:
             assert isinstance(parameter, t.Buffer)
-            shape = [getattr(extent, "value", bound.get(id(extent))) for extent in parameter.shape]
+            shape = [literal(extent, bound.get(id(extent))) for extent in parameter.shape]
             if None in shape:
                 raise WorkbenchError(
                     "E-RUN-OUTPUT", f"{parameter.name} has a symbolic shape", fix=f"give an array for {parameter.name}"

@@ -18,6 +18,8 @@ from typing import Final
 
 import numpy as np
 
+from ...frontend.onnx.wire import varint
+
 WORTH_IT: Final = 16 << 20
 """Smaller files are parsed as they are."""
 LARGE: Final = 1 << 16
@@ -96,15 +98,10 @@ class _Reader:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while at < len(data) and shift < 64:
-        byte = data[at]
-        value |= (byte & 0x7F) << shift
-        at += 1
-        if byte < 0x80:
-            return value, at
-        shift += 7
-    raise Unusual
+    value, past = varint(data, at, len(data))
+    if past < 0:
+        raise Unusual
+    return value, past
 
 
 def _encoded(number: int, length: int) -> bytes:

@@ -13,7 +13,7 @@ attributes of a relay operator agree with the foreign one (`Operator.aliases["on
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Final
@@ -138,13 +138,3 @@ def one_to_one(cls: type[Operator]) -> Callable[..., Any]:
         return call(cls.name, *operands, **attributes)
 
     return convert
-
-
-def converters() -> Iterator[Converter]:
-    """Every converter, the derived ones included."""
-    imported(_FILLED_BY)
-    for known in CONVERTERS.values():
-        yield from known
-    for op_type, cls in aliased().items():
-        if ("", op_type) not in CONVERTERS:
-            yield Converter(op_type, "", 1, OPSETS[1], one_to_one(cls))

@@ -50,7 +50,7 @@ def kind_of(data: bytes) -> str:
     return ""
 
 
-def _varint(data: bytes, at: int, end: int) -> tuple[int, int]:
+def varint(data: bytes, at: int, end: int) -> tuple[int, int]:
     """The number at `at` and the place after it; place -1 when the bytes end or the number is too long."""
     value = shift = 0
     while at < end and shift < 70:
@@ -68,21 +68,21 @@ def early_end(data: bytes) -> tuple[int, int] | None:
     at, end = 0, len(data)
     while at < end:
         start = at
-        key, at = _varint(data, at, end)
+        key, at = varint(data, at, end)
         if at < 0:
             return start, 1
         kind = key & 7
         if key >> 3 == 0 or key >> 3 > 200 or kind in (3, 4, 6, 7):
             return None
         if kind == 2:
-            length, at = _varint(data, at, end)
+            length, at = varint(data, at, end)
             if at < 0:
                 return start, 1
             if length > end - at:
                 return (start, length) if length < (1 << 40) else None
             at += length
         elif kind == 0:
-            _, at = _varint(data, at, end)
+            _, at = varint(data, at, end)
             if at < 0:
                 return start, 1
         else:
@@ -112,19 +112,19 @@ def _field(data: bytes, at: int, end: int, number: int) -> list[tuple[int, int]]
     """Where the length-delimited fields `number` of one message lie."""
     found: list[tuple[int, int]] = []
     while 0 <= at < end:
-        key, at = _varint(data, at, end)
+        key, at = varint(data, at, end)
         if at < 0:
             break
         kind = key & 7
         if kind == 2:
-            length, at = _varint(data, at, end)
+            length, at = varint(data, at, end)
             if at < 0 or length > end - at:
                 break
             if key >> 3 == number:
                 found.append((at, at + length))
             at += length
         elif kind == 0:
-            _, at = _varint(data, at, end)
+            _, at = varint(data, at, end)
         elif kind in (1, 5):
             at += 8 if kind == 1 else 4
         else:

@@ -104,7 +104,7 @@ class Rows(Implementation):
         return static(workload) or _each_channel(workload) or _lies_as(workload, "NCHW")
 
     def costs(self, workload: Workload) -> Iterator[tuple[Config, float]]:
-        op, g = workload.operator, _geometry(workload)
+        op, g = workload.operator, geometry(workload)
         height, width = g.out_height, g.out_width
         lanes = whole_lanes(width, workload.machine.lanes) or workload.machine.lanes
         base = conv_times.depthwise(op, g, workload.machine.lanes)
@@ -128,7 +128,7 @@ class Channels(Implementation):
 
     def costs(self, workload: Workload) -> Iterator[tuple[Config, float]]:
         op: Any = workload.operator
-        g, machine = _geometry(workload), workload.machine
+        g, machine = geometry(workload), workload.machine
         lanes = whole_lanes(g.out_channels, machine.lanes) or machine.lanes
         columns = largest_divisor(g.out_width, COLUMNS)
         for strip in divisors(g.out_height):
@@ -152,11 +152,11 @@ class Columns(Implementation):
     about = "vectors along a row, a register tile of output channels times columns"
 
     def why_not(self, workload: Workload) -> Failure | None:
-        return static(workload) or conv_times.not_by_columns(workload.operator, _geometry(workload))
+        return static(workload) or conv_times.not_by_columns(workload.operator, geometry(workload))
 
     def costs(self, workload: Workload) -> Iterator[tuple[Config, float]]:
         op: Any = workload.operator
-        g, lanes = _geometry(workload), vector_of(workload)
+        g, lanes = geometry(workload), vector_of(workload)
         block = layouts.parse(op.kernel_layout).factors.get("O", 1)
         rows = -(-g.out_channels // block) * block if op.groups == 1 else g.out_channels // op.groups
         pixel = 4 * g.in_channels // op.groups
@@ -166,7 +166,7 @@ class Columns(Implementation):
             yield config, conv_times.columns(op, g, channels, width, lanes) * tile.time
 
     def compute(self, workload: Workload, config: Config, *tensors: Any) -> Any:
-        channels, width = _filled(_geometry(workload), config)
+        channels, width = _filled(geometry(workload), config)
         return conv2d_columns(workload.operator, *tensors, channels=channels, width=width)
 
     def schedule(self, schedule: Schedule, block: str, workload: Workload, config: Config) -> None:
@@ -184,7 +184,7 @@ class Plain(plain.Plain):
         if static(workload) is not None:
             yield from super().costs(workload)
         else:
-            yield {}, conv_times.plain(workload.operator, _geometry(workload), vector_of(workload))
+            yield {}, conv_times.plain(workload.operator, geometry(workload), vector_of(workload))
 
 
 def vector_of(workload: Workload) -> int:
@@ -233,10 +233,10 @@ def blocks_together(batch: int, blocks: int, block: int, panels: int) -> int:
 def is_depthwise(workload: Workload) -> bool:
     """Whether each group has one input channel, and there are several groups."""
     op: Any = workload.operator
-    return op.groups > 1 and _geometry(workload).in_channels == op.groups
+    return op.groups > 1 and geometry(workload).in_channels == op.groups
 
 
-def _geometry(workload: Workload) -> Any:
+def geometry(workload: Workload) -> Any:
     op: Any = workload.operator
     return op.geometry(*workload.shapes)
 
@@ -244,7 +244,7 @@ def _geometry(workload: Workload) -> Any:
 def _parts(workload: Workload) -> tuple[Any, Any, int]:
     """(operator, geometry, output channels of a block of the weight)."""
     op: Any = workload.operator
-    return op, _geometry(workload), layouts.parse(op.kernel_layout).factors["O"]
+    return op, geometry(workload), layouts.parse(op.kernel_layout).factors["O"]
 
 
 def _in_blocks(workload: Workload) -> Failure | None:
@@ -255,7 +255,7 @@ def _in_blocks(workload: Workload) -> Failure | None:
     block, data = layouts.parse(op.kernel_layout).factors["O"], layouts.parse(op.data_layout).factors
     if data and data != {"C": block}:
         return Failure(f"the data are in no blocks, or in those of the weight, of {block} channels", op.data_layout)
-    outputs = _geometry(workload).out_channels
+    outputs = geometry(workload).out_channels
     if data and op.groups > 1 and not (is_depthwise(workload) and op.groups == outputs):
         found = f"{op.groups} groups, {outputs} outputs"
         return Failure("data in blocks are of one group of channels, or of one for each output", found)
@@ -285,7 +285,7 @@ def _lies_as(workload: Workload, layout: str) -> Failure | None:
 def _crowded(workload: Workload, tile: Tile) -> float:
     """The time of a tile of columns NHWC, which may meet in few sets of the nearest cache."""
     op: Any = workload.operator
-    g = _geometry(workload)
+    g = geometry(workload)
     high, wide = g.kernel
     stride = op.strides[1]
     pixels = high * (min((tile.rows - 1) * stride, tile.rows * wide) + wide) if wide > 1 else tile.rows

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...core.rewrite import Failure
+from ...lower.implementations.conv2d import geometry
 from ...schedule.rules import winograd
 from ...schedule.rules.shapes import Machine, divisors, whole_lanes
 from ...schedule.schedule import Schedule
@@ -30,14 +31,14 @@ class Tiles(Implementation):
         op: Any = workload.operator
         if layouts.parse(op.kernel_layout).factors.get("O", 1) < 2:
             return Failure("the weight is in blocks of output channels, as HWOI16o", op.kernel_layout)
-        channels = _geometry(workload).in_channels
+        channels = geometry(workload).in_channels
         if whole_lanes(channels, workload.machine.lanes) is None:
             return Failure("the input channels are whole vectors", f"{channels} channels")
         return None
 
     def costs(self, workload: Workload) -> Iterator[tuple[Config, float]]:
         op: Any = workload.operator
-        g, machine = _geometry(workload), workload.machine
+        g, machine = geometry(workload), workload.machine
         size, block = op.tile_size, layouts.parse(op.kernel_layout).factors["O"]
         blocks, channels = -(-g.out_channels // block), g.in_channels
         tall, wide = -(-g.out_height // size), filled_width(-(-g.out_width // size))
@@ -70,8 +71,3 @@ def rows_together(machine: Machine, tall: int, wide: int, elements: int, channel
         return 0
     weights = 4 * elements * channels * outputs
     return max(fitting) if tall // max(fitting) * weights < 2 * tall * row else 0
-
-
-def _geometry(workload: Workload) -> Any:
-    op: Any = workload.operator
-    return op.geometry(*workload.shapes)

@@ -18,6 +18,7 @@ from ...core.errors import WorkbenchError
 from ...core.module import IRModule
 from ...core.node import FrozenMap, map_children, substitute
 from ...core.rewrite import Failure, Match, Rule, fired, trying
+from ...core.walks import parts_first
 from ..ir import expr as e
 from ..ir.brief import brief
 from ..ir.infer import infer_type, keep_type
@@ -298,19 +299,11 @@ def _arguments(group: Group, inner: Mapping[int, e.Expr]) -> list[e.Expr]:
 
 def _inside(root: e.Expr, inner: Mapping[int, e.Expr]) -> list[e.Expr]:
     """The match's own expressions, operands first, not looking into functions."""
-    order: list[e.Expr] = []
-    seen: set[int] = set()
-    stack: list[tuple[e.Expr, bool]] = [(root, False)]
-    while stack:
-        node, expanded = stack.pop()
-        if expanded:
-            order.append(node)
-        elif id(node) not in seen:
-            seen.add(id(node))
-            stack.append((node, True))
-            if not isinstance(node, e.Function):
-                stack.extend((one, False) for one in reversed(operands(node)) if id(one) in inner)
-    return order
+
+    def below(node: e.Expr) -> list[e.Expr]:
+        return [one for one in operands(node) if id(one) in inner] if not isinstance(node, e.Function) else []
+
+    return list(parts_first([root], below))
 
 
 def _embeds(pattern: Any, node: Any, match: Match) -> bool:

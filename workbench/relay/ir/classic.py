@@ -23,9 +23,10 @@ import numpy as np
 from ...core.dtype import DataType
 from ...core.equal import free_variables
 from ...core.module import IRModule
-from ...core.node import FrozenMap, Node
+from ...core.node import FrozenMap
 from ...core.tensor import Tensor
-from ...core.text import DEDENT, INDENT, NEWLINE, Child, Piece, layout
+from ...core.text import DEDENT, INDENT, NEWLINE, Child, Piece, fresh_name, layout
+from ...relay.ir.type_text import separated
 from . import expr as e
 from . import types as t
 from .classic_parse import fromtext, parse_expr
@@ -99,12 +100,7 @@ class _Printer:
             return
         base = re.sub(r"\W", "_", variable.name_hint, flags=re.ASCII) or "v"
         base = f"v{base}" if base[0].isdigit() else base
-        name, count = base, 0
-        while name in self._taken:
-            count += 1
-            name = f"{base}_{count}"
-        self._taken.add(name)
-        self.names[id(variable)] = f"%{name}"
+        self.names[id(variable)] = f"%{fresh_name(base, self._taken)}"
 
     # --- blocks ---
 
@@ -196,7 +192,7 @@ class _Printer:
         if isinstance(expr, e.Function):
             return self._function(expr, "fn ")
         if isinstance(expr, e.Tuple):
-            return ["(", *_separated(expr.fields), ",)" if len(expr.fields) == 1 else ")"]
+            return ["(", *separated(expr.fields), ",)" if len(expr.fields) == 1 else ")"]
         if isinstance(expr, e.TupleGetItem):
             return [Child(expr.tuple_value), f".{expr.index}"]
         if isinstance(expr, e.If):
@@ -207,16 +203,16 @@ class _Printer:
             return self._match(expr, inner)
         for kind, name in _REFERENCES.items():
             if isinstance(expr, kind):
-                return [f"{name}(", *_separated(plain_operands(expr)), ")"]
+                return [f"{name}(", *separated(plain_operands(expr)), ")"]
         return self._operand(expr)
 
     def _call(self, call: e.Call) -> list[Piece]:
         types = f"[{', '.join(type_text(one) for one in call.type_args)}]" if call.type_args else ""
         if isinstance(call.op, e.Expr):
-            return [Child(call.op), f"{types}(", *_separated(call.args), ")"]
+            return [Child(call.op), f"{types}(", *separated(call.args), ")"]
         values = [f"{key}={_attribute(value)}" for key, value in call.op.changed_attributes.items()]
         joined = (", " if call.args and values else "") + ", ".join(values)
-        return [f"{call.op.name}{types}(", *_separated(call.args), joined, ")"]
+        return [f"{call.op.name}{types}(", *separated(call.args), joined, ")"]
 
     def _match(self, expr: e.Match, scopes: tuple[Scope, ...]) -> list[Piece]:
         pieces: list[Piece] = [f"match{'' if expr.complete else '?'} (", Child(expr.data), ") {", INDENT]
@@ -261,10 +257,3 @@ def _attribute(value: Any) -> str:
     if isinstance(value, (str, DataType)):
         return json.dumps(str(value))
     return type_text(value) if isinstance(value, t.Type) else str(value)
-
-
-def _separated(items: Sequence[Node]) -> list[Piece]:
-    pieces: list[Piece] = []
-    for index, item in enumerate(items):
-        pieces += [", ", Child(item)] if index else [Child(item)]
-    return pieces

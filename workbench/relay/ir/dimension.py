@@ -15,7 +15,7 @@ from typing import Any as AnyValue
 
 from ...arith import build
 from ...arith import nodes as n
-from ...core.node import Node, pre_order, rewrite
+from ...core.node import Node, rewrite
 from ...core.trampoline import Task, run
 from .types import Any, Dimension
 
@@ -106,10 +106,3 @@ _BUILDERS: dict[type[n.PrimExpr], Callable[[AnyValue, AnyValue], n.PrimExpr]] = 
     n.Min: build.minimum,
     n.Max: build.maximum,
 }
-
-
-def dimension_variables(extent: AnyValue) -> list[n.Var]:
-    """The variables of a dimension, in order of first use."""
-    if not isinstance(extent, n.PrimExpr):
-        return []
-    return [part for part in pre_order(extent) if isinstance(part, n.Var)]

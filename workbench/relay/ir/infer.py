@@ -30,6 +30,7 @@ from ...core.module import IRModule
 from ...core.node import Node, post_order
 from ...core.per_node import per_node
 from ...core.trampoline import Task, run
+from ...core.walks import parts_first
 from . import expr as e
 from . import types as t
 from .brief import brief
@@ -101,18 +102,7 @@ def _callees_first(functions: dict[str, e.Function]) -> list[str]:
     for name, func in functions.items():
         used = [node.name_hint for node in _named_by(func)]
         uses[name] = [other for other in dict.fromkeys(used) if other in functions]
-    order: dict[str, None] = {}
-    stack = [(name, False) for name in reversed(functions)]
-    entered: set[str] = set()
-    while stack:
-        name, expanded = stack.pop()
-        if expanded:
-            order[name] = None
-        elif name not in entered:
-            entered.add(name)
-            stack.append((name, True))
-            stack.extend((other, False) for other in reversed(uses[name]))
-    return list(order)
+    return list(parts_first(functions, uses.__getitem__, str))
 
 
 def signature(func: e.Function) -> FuncType | None:

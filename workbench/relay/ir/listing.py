@@ -16,6 +16,7 @@ from functools import cached_property
 
 from ...core.node import Node, map_children
 from ...core.text import Text, layout
+from ...core.walks import parts_first
 from . import expr as e
 from .brief import brief
 from .operator import Operator
@@ -150,17 +151,11 @@ def _inside(
         """What is inside; and tuples and items without a name, which stand in the line of what reads them."""
         return id(one) in inside or (isinstance(one, (e.Tuple, e.TupleGetItem)) and called(one) is None)
 
-    stack: list[tuple[e.Expr, bool]] = [(root, False)]
-    seen: set[int] = set()
-    while stack:
-        current, expanded = stack.pop()
-        if expanded:
-            yield current
-        elif id(current) not in seen:
-            seen.add(id(current))
-            stack.append((current, True))
-            below = operands(current) if not isinstance(current, e.Function) else ()
-            stack.extend((one, False) for one in reversed(below) if written(one) and not isinstance(one, LEAVES))
+    def below(current: e.Expr) -> list[e.Expr]:
+        parts = operands(current) if not isinstance(current, e.Function) else ()
+        return [one for one in parts if written(one) and not isinstance(one, LEAVES)]
+
+    return parts_first([root], below)
 
 
 def _cut(expr: e.Expr, made: dict[int, Node], called: Callable[[e.Expr], str | None]) -> Node:

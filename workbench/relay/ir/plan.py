@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...core.node import Node, nodes_in
+from ...core.node import Node, pre_order
+from ...core.walks import parts_first
 from . import expr as e
 
 LEAVES = (e.Var, e.GlobalVar, e.Constant, e.Constructor)
@@ -208,19 +209,11 @@ def expressions(root: e.Expr, into_kernels: bool = True) -> Iterator[e.Expr]:
 
     Not `into_kernels`: what is in primitive functions below `root` is left out.
     """
-    seen: set[int] = set()
-    stack: list[tuple[e.Expr, bool]] = [(root, False)]
-    while stack:
-        current, expanded = stack.pop()
-        if expanded:
-            yield current
-            continue
-        if id(current) in seen:
-            continue
-        seen.add(id(current))
-        stack.append((current, True))
-        if into_kernels or current is root or not (isinstance(current, e.Function) and current.is_primitive):
-            stack.extend((child, False) for child in reversed(operands(current)) if id(child) not in seen)
+
+    def below(expr: e.Expr) -> tuple[e.Expr, ...]:
+        return () if isinstance(expr, e.Function) and expr.is_primitive and expr is not root else operands(expr)
+
+    return parts_first([root], operands if into_kernels else below)
 
 
 def _count_uses(root: e.Expr, order: list[e.Expr]) -> dict[int, int]:
@@ -244,12 +237,4 @@ def bound_variables(expr: e.Expr) -> tuple[e.Var, ...]:
 
 def pattern_variables(pattern: Node) -> list[e.Var]:
     """The variables that a pattern names, left to right."""
-    found: list[e.Var] = []
-    stack: list[Node] = [pattern]
-    while stack:
-        current = stack.pop()
-        if isinstance(current, e.PatternVar):
-            found.append(current.var)
-        elif isinstance(current, (e.PatternTuple, e.PatternConstructor)):
-            stack.extend(reversed(list(nodes_in(current.patterns))))
-    return found
+    return [node.var for node in pre_order(pattern, e.Pattern) if isinstance(node, e.PatternVar)]

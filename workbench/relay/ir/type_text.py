@@ -7,6 +7,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...core.node import Node
 from ...core.text import Child, Piece, layout
 from . import types as t
@@ -42,7 +44,7 @@ def type_pieces(found: Node, context: object = None) -> list[Piece]:
     return [type(found).__name__]
 
 
-def separated(items: tuple[Node, ...]) -> list[Piece]:
+def separated(items: Sequence[Node]) -> list[Piece]:
     """The items with commas between them."""
     pieces: list[Piece] = []
     for index, item in enumerate(items):

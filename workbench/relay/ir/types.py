@@ -8,7 +8,6 @@ Tensor[(1, 3), float32]
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import Enum
 from typing import Any as AnyValue
 from typing import ClassVar, Final
@@ -212,13 +211,6 @@ class TypeData(Type):
 def scalar_type(dtype: str) -> TensorType:
     """The type of a tensor without axes."""
     return TensorType((), DataType(dtype))
-
-
-def tuple_type(*items: Type | Sequence[Type]) -> TupleType:
-    """A tuple type of types given one by one or as a sequence."""
-    if len(items) == 1 and not isinstance(items[0], Type):
-        return TupleType(tuple(items[0]))
-    return TupleType(tuple(item for item in items if isinstance(item, Type)))
 
 
 _COMPLETE: Final[dict[int, ref[Node]]] = {}

@@ -11,8 +11,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from ...core.errors import nearest
-from ...topi.calls import call, documentation, signature
+from ...topi.calls import call, described, named
 from ..ir.expr import Expr, const
 from ..ir.operator import OPERATORS, Operator
 
@@ -27,19 +26,12 @@ def _builder(cls: type[Operator]) -> Callable[..., Expr]:
     def build(*args: Any, **attributes: Any) -> Expr:
         return call(cls, *args, **attributes)
 
-    build.__name__ = build.__qualname__ = cls.name.rsplit(".", 1)[-1]
-    build.__doc__ = documentation(cls)
-    build.__signature__ = signature(cls)  # type: ignore[attr-defined]
-    return build
+    return described(build, cls)
 
 
 def builder(namespace: str, name: str) -> Callable[..., Expr]:
     """The builder of an operator, for module attributes.  Raises AttributeError for an unknown name."""
-    full = f"{namespace}.{name}" if namespace else name
-    if full not in OPERATORS:
-        hint = nearest(full, OPERATORS)
-        raise AttributeError(f"there is no operator {full!r}{'; ' + hint if hint else ''}")
-    return _builder(OPERATORS[full])
+    return _builder(named(namespace, name))
 
 
 def binary(name: str, a: Any, b: Any) -> Expr:

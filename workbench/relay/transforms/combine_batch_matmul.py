@@ -11,6 +11,7 @@ from typing import Any
 
 from ...core.module import IRModule
 from ...core.transform import PassContext, function_pass
+from ...relay.transforms.combine_dense import rank_of
 from .. import op as relay
 from ..ir import expr as e
 from ..ir.types import TensorType
@@ -36,22 +37,16 @@ class BatchMatmulKind:
         return relay.call("nn.batch_matmul", data, other, **op.attributes)
 
     def joined(self, reader: e.Call, others: Sequence[e.Expr], calls: Sequence[e.Call]) -> e.Expr | None:
-        rank = _rank(calls[0])
+        rank = rank_of(calls[0])
         return joined_along(reader, others, _extents(calls), rank - 1, rank)
 
     def parts(self, whole: e.Expr, calls: Sequence[e.Call]) -> list[e.Expr]:
-        return slices(whole, _extents(calls), _rank(calls[0]) - 1)
+        return slices(whole, _extents(calls), rank_of(calls[0]) - 1)
 
 
 def _columns(op: Any) -> int:
     """The place of the result's columns in the second operand, from the end."""
     return -2 if op.transpose_b else -1
-
-
-def _rank(call: e.Call) -> int:
-    found = call.checked_type
-    assert isinstance(found, TensorType)
-    return len(found.shape)
 
 
 def _extents(calls: Sequence[e.Call]) -> list[int]:

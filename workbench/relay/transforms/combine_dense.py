@@ -31,7 +31,7 @@ def _same(call: e.Call, name: str) -> Any:
     return (op.out_dtype, str(found.dtype))
 
 
-def _rank(expr: e.Expr) -> int:
+def rank_of(expr: e.Expr) -> int:
     found = expr.checked_type
     assert isinstance(found, TensorType)
     return len(found.shape)
@@ -49,11 +49,11 @@ class FlatKind:
         return relay.call("nn.dense", data, weight, units=sum(_rows(calls)), out_dtype=op.out_dtype)
 
     def joined(self, reader: e.Call, others: Sequence[e.Expr], calls: Sequence[e.Call]) -> e.Expr | None:
-        rank = _rank(calls[0])
+        rank = rank_of(calls[0])
         return joined_along(reader, others, _rows(calls), rank - 1, rank)
 
     def parts(self, whole: e.Expr, calls: Sequence[e.Call]) -> list[e.Expr]:
-        return slices(whole, _rows(calls), _rank(calls[0]) - 1)
+        return slices(whole, _rows(calls), rank_of(calls[0]) - 1)
 
 
 def _rows(calls: Sequence[e.Call]) -> list[int]:
@@ -65,7 +65,7 @@ class StackedKind:
 
     def fits(self, call: e.Call) -> Any:
         same = _same(call, "nn.dense")
-        return None if same is None or _rank(call.args[0]) != 2 else (*same, static_shape(call.args[1]))
+        return None if same is None or rank_of(call.args[0]) != 2 else (*same, static_shape(call.args[1]))
 
     def combined(self, data: e.Expr, calls: Sequence[e.Call]) -> e.Expr:
         op: Any = calls[0].op

@@ -15,6 +15,7 @@ from ...core import origin, rewrite
 from ...core.module import IRModule
 from ...core.node import FrozenMap, Node, map_children
 from ...core.transform import PassContext, function_pass
+from ...core.walks import parts_first
 from ..ir import expr as e
 from ..ir.infer import keep_type
 from ..ir.operator import Operator
@@ -172,21 +173,11 @@ def _inside_kernels(plan: Plan) -> set[int]:
 
 def _depth_first(sink: e.Expr, own: set[int]) -> list[e.Expr]:
     """The group's expressions and their operands outside, each once, in the order of a left-to-right walk."""
-    order: list[e.Expr] = []
-    seen: set[int] = set()
-    stack: list[tuple[e.Expr, bool]] = [(sink, False)]
-    while stack:
-        expr, expanded = stack.pop()
-        if expanded:
-            order.append(expr)
-            continue
-        if id(expr) in seen:
-            continue
-        seen.add(id(expr))
-        stack.append((expr, True))
-        if id(expr) in own and not _is_outside_item(expr, own):
-            stack.extend((operand, False) for operand in reversed(operands(expr)))
-    return order
+
+    def below(expr: e.Expr) -> tuple[e.Expr, ...]:
+        return operands(expr) if id(expr) in own and not _is_outside_item(expr, own) else ()
+
+    return list(parts_first([sink], below))
 
 
 @function_pass(opt_level=0, name="DefuseOps", required=["InferType"], applies_to=e.Function)

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
+from ...core.walks import parents_first
 from ..ir import expr as e
 from ..ir import types as t
 from ..ir.operator import Fusion, Operator
@@ -178,31 +179,19 @@ def _paths_allow(source: FlowNode, sink: FlowNode, groups: list[Group], allowed:
 
     More nodes than a group may hold do not become one, so that no more are looked at.
     """
-    seen: set[int] = set()
-    stack = [consumer for consumer, _ in source.outputs]
-    while stack:
-        node = stack.pop()
-        if node.index in seen:
-            continue
-        seen.add(node.index)
-        if len(seen) >= most or not allowed(groups[node.index].root().pattern, node is sink):
-            return False
-        if node is not sink:
-            stack.extend(consumer for consumer, _ in node.outputs)
-    return True
+
+    def users(node: FlowNode) -> list[FlowNode]:
+        return [user for user, _ in node.outputs] if node is not sink else []
+
+    return all(
+        count < most and allowed(groups[node.index].root().pattern, node is sink)
+        for count, node in enumerate(parents_first(users(source), users), start=1)
+    )
 
 
 def _between(source: FlowNode, sink: FlowNode) -> list[FlowNode]:
     """The source and the nodes on its paths to the sink."""
-    found: dict[int, FlowNode] = {}
-    stack = [source]
-    while stack:
-        node = stack.pop()
-        if node is sink or node.index in found:
-            continue
-        found[node.index] = node
-        stack.extend(consumer for consumer, _ in node.outputs)
-    return list(found.values())
+    return list(parents_first([source], lambda node: [user for user, _ in reversed(node.outputs) if user is not sink]))
 
 
 def _commit(source: FlowNode, sink: FlowNode, groups: list[Group], max_depth: int) -> None:

@@ -14,11 +14,12 @@ from typing import Any, cast
 
 from ...core import origin, rewrite
 from ...core.module import IRModule
-from ...core.node import Node, map_children, post_order
+from ...core.node import Node, map_children
 from ...core.transform import PassContext, module_pass
+from ...core.walks import parts_first
 from ..ir import expr as e
 from ..ir.plan import LEAVES, bound_variables, expressions
-from .remove_unused_functions import reachable
+from .remove_unused_functions import reachable, referenced
 from .rules import rebuild
 
 INLINE = rewrite.step("inline-function", "A call of a function marked Inline is the function's body.")
@@ -44,26 +45,14 @@ def _is_marked(func: Node) -> bool:
     return isinstance(func, e.Function) and bool(func.attrs.get("Inline", func.attrs.get("inline", 0)))
 
 
-def _names(func: Node) -> list[str]:
-    return [node.name_hint for node in post_order(func) if isinstance(node, e.GlobalVar)]
-
-
 def _recursive(mod: IRModule, name: str) -> bool:
-    return any(name in reachable(mod, [other]) for other in _names(mod[name]))
+    return any(name in reachable(mod, [other]) for other in referenced(mod[name]))
 
 
 def _callees_first(mod: IRModule, marked: set[str]) -> list[str]:
     """Marked functions such that each comes after those that it calls (none calls itself)."""
-    order: dict[str, None] = {}
-    stack = [(name, False) for name in sorted(marked)]
-    while stack:
-        name, expanded = stack.pop()
-        if expanded:
-            order[name] = None
-        elif name not in order:
-            stack.append((name, True))
-            stack.extend((other, False) for other in _names(mod[name]) if other in marked)
-    return list(order)
+    uses = {name: [other for other in referenced(mod[name]) if other in marked] for name in sorted(marked)}
+    return list(parts_first(uses, uses.__getitem__, str))
 
 
 def _inlined(func: e.Function, bodies: dict[str, e.Function]) -> e.Function:

@@ -10,6 +10,7 @@ from ...core.errors import WorkbenchError, nearest
 from ...core.module import IRModule
 from ...core.node import Node, post_order
 from ...core.transform import PassContext, module_pass
+from ...core.walks import parts_first
 from ..ir import expr as e
 
 REMOVE = rewrite.step("remove-function", "A function that nothing reaches from an entry is dropped.")
@@ -43,16 +44,10 @@ def RemoveUnusedFunctions(mod: IRModule, ctx: PassContext, *, entry_functions: S
 
 def reachable(mod: IRModule, names: Sequence[str]) -> set[str]:
     """The functions that the named ones reach, themselves included."""
-    found: set[str] = set()
-    waiting = list(names)
-    while waiting:
-        name = waiting.pop()
-        if name in found or name not in mod:
-            continue
-        found.add(name)
-        waiting += _named(mod[name])
-    return found
+    there = (name for name in names if name in mod)
+    return set(parts_first(there, lambda name: [other for other in referenced(mod[name]) if other in mod], str))
 
 
-def _named(func: Node) -> list[str]:
+def referenced(func: Node) -> list[str]:
+    """The names of functions that a program refers to."""
     return [node.name_hint for node in post_order(func) if isinstance(node, e.GlobalVar)]

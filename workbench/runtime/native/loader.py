@@ -38,7 +38,6 @@ class NativeRuntime:
         if library.wb_abi_version() != ABI_VERSION:
             raise OSError(f"the native runtime has ABI {library.wb_abi_version()}, not {ABI_VERSION}")
         library.wb_num_threads.restype = ctypes.c_int32
-        library.wb_thread_context.restype = ctypes.c_void_p
         library.wb_set_num_threads.argtypes = [ctypes.c_int32]
         library.wb_set_run_limit.argtypes = [ctypes.c_int64]
         self._run_limit = 0
@@ -74,10 +73,6 @@ class NativeRuntime:
 
     def num_threads(self) -> int:
         return int(self._library.wb_num_threads())
-
-    def thread_context(self) -> int:
-        """The address of the calling thread's context."""
-        return int(self._library.wb_thread_context())
 
 
 def default_threads() -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...analysis.tree import BlockSite
+from ...analysis.tree import BlockSite, loops_nested
 from ...tir import nodes as t
 from ..blockizing import blockized
 from ..enclosing import enclosed
@@ -65,11 +65,7 @@ def tile_of(state: ScheduleState, target: LoopRV | BlockRV, verb: str) -> tuple[
         )
         return site, ()
     loop = state.loop(target)
-    chain: list[t.For] = []
-    current: t.Stmt = loop
-    while isinstance(current, t.For):
-        chain.append(current)
-        current = current.body
+    chain, current = loops_nested(loop)
     if not isinstance(current, t.BlockRealize):
         raise refuse(
             "E-SCHEDULE-BLOCKIZE",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...analysis.dataflow import Dataflow
 from ...analysis.tree import BlockSite
 from ...arith import build
 from ...arith import nodes as a
@@ -58,8 +59,8 @@ def cache_index(
     `cse_thresh` 0 takes every index that is an expression; n takes expressions, parts of indices too, that occur more
     than n times.  Indices read from buffers are not affine: later steps that must prove something about them are
     refused, so this comes last.
-    Raises `ScheduleError`: no such expression, a block with others inside, loops that run at once and would not be
-    shown to be independent any more.
+    Raises `ScheduleError`: no such expression, a block with others inside, iterations that run at once and would share
+    what each of them makes for itself now.
     """
     site = state.block(block)
     require_leaf(state, site, "cache the indices of")
@@ -87,8 +88,16 @@ def cache_index(
     for stage, _, _ in stages:
         func = placed_before(func, site.name, stage)
     func = allocating(func, *(buffer for _, _, buffer in stages))
-    require_still_independent(state, func, [region.buffer for region in site.block.reads])
+    require_still_independent(state, func, _shared(func, site))
     return Change(func, tuple(name for _, name, _ in stages))
+
+
+def _shared(func: t.PrimFunc, site: BlockSite) -> list[t.Buffer]:
+    """The buffers that a block reads and that a loop around one that runs at once carries now, as far as is shown."""
+    flow = Dataflow(func.body)
+    last = max((at for at, loop in enumerate(site.loops) if loop.has_private_buffers), default=0)
+    buffers = dict.fromkeys(region.buffer for region in site.block.reads)
+    return [one for one in buffers if any(flow.carries(loop, one) for loop in site.loops[:last])]
 
 
 def _chosen(site: BlockSite, threshold: int) -> list[PrimExpr]:

@@ -52,6 +52,16 @@ def cache_inplace(
         fix="cache_write the block that initialises it, before decompose_reduction",
         nodes=(site.block,),
     )
+    require_legal(
+        state,
+        id(old) not in state.tree.loose,
+        "E-SCHEDULE-CACHE-SHARED",
+        f"statements outside of blocks use {old.name}",
+        found="another user, which may see older values, or whose values may be lost",
+        expected="a buffer that blocks alone use",
+        fix="put the other statements into blocks",
+        nodes=(site.block,),
+    )
     top = top_statement(state, site)
     for other in state.tree.accessing(old):
         require_legal(

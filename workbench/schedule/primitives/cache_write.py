@@ -8,7 +8,7 @@ from ...core import origin
 from ...core.node import substitute
 from ...tir import nodes as t
 from ..arguments import BufferIndex
-from ..blocks import require_regular, written_buffer
+from ..blocks import require_overwriting, require_regular, written_buffer
 from ..caching import Box, allocating, cache_buffer, copy_block, filled_box, placed_after, require_alone_in_loops
 from ..exact import doubting, settle
 from ..kinds import require_still_independent
@@ -40,9 +40,12 @@ def cache_write(
     """
     site = state.block(block)
     working = doubting(state)
-    require_regular(working, site, "cache what is written by")
     old = written_buffer(state, block, write_buffer_index)
     consumers = chosen_readers(state, old, site, consumer_blocks) if consumer_blocks else []
+    if consumers:
+        require_regular(working, site, "cache what is written by")
+    else:
+        require_overwriting(working, site, "cache what is written by", once=False)
     parameter = any(old is item for item in state.func.params)
     require_alone_in_loops(working, site, old, () if parameter else consumers)
     names = Names(state.tree.names())

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ...analysis.regions import Bound, hull, union
 from ...analysis.tree import BlockSite, LoopSite
+from ...arith.nodes import Var
+from ...arith.scope import Scope
 from ...tir import nodes as t
 from ..arguments import Index
 from ..blocks import require_intermediate, require_regular, require_whole_domain
@@ -25,6 +27,7 @@ from ..placing import (
     require_plain_loops,
     require_still_written,
     require_target,
+    run_ranges,
     window_of,
 )
 from ..references import ROOT, BlockRV, LoopRV
@@ -63,8 +66,9 @@ def compute_at(
     consumers = _consumers(working, site, target)
     around = loops_at(target)
     _require_finished(working, site, target, around)
-    windows = _windows(site, target, consumers)
-    placed = moved(site, windows, around, Names(state.tree.names()), preserve_unit_loops)
+    ranges = run_ranges(site)
+    windows = _windows(site, target, consumers, ranges)
+    placed = moved(site, windows, around, Names(state.tree.names()), preserve_unit_loops, ranges)
     first = min(part_of(state.tree, target.loop, consumer) for consumer in consumers)
     position = position_of(index, 0, first, first, target.loop)
     func = insert(state, site, target, placed, position)
@@ -108,8 +112,13 @@ def _consumers(state: ScheduleState, site: BlockSite, target: LoopSite) -> list[
         raise state.doubts[0]
     if not found:
         require_intermediate(state, site, "move")
+    _require_consumer(site, bool(found))
+    return found
+
+
+def _require_consumer(site: BlockSite, found: bool) -> None:
     require(
-        bool(found),
+        found,
         "E-SCHEDULE-NO-CONSUMER",
         f"nothing reads what {site.name} writes",
         found="no consumer",
@@ -117,7 +126,6 @@ def _consumers(state: ScheduleState, site: BlockSite, target: LoopSite) -> list[
         fix="choose another block",
         nodes=(site.block,),
     )
-    return found
 
 
 def _require_finished(state: ScheduleState, site: BlockSite, target: LoopSite, around: Sequence[t.For]) -> None:
@@ -137,7 +145,9 @@ def _require_finished(state: ScheduleState, site: BlockSite, target: LoopSite, a
             )
 
 
-def _windows(site: BlockSite, target: LoopSite, consumers: list[BlockSite]) -> dict[int, Window]:
+def _windows(
+    site: BlockSite, target: LoopSite, consumers: list[BlockSite], ranges: Mapping[Var, t.Range]
+) -> dict[int, Window]:
     """For each iterator that indexes an axis plainly: the values needed in one iteration of the target."""
     scope, needed = site.forms, dict[int, list[Bound | None]]()
     for written in site.block.writes:
@@ -161,10 +171,20 @@ def _windows(site: BlockSite, target: LoopSite, consumers: list[BlockSite]) -> d
         bounds = needed.get(id(iter_var.var), [])
         known = [bound for bound in bounds if bound is not None]
         if iter_var.kind is t.IterKind.SPATIAL and bounds and len(known) == len(bounds):
-            window = window_of(union(known, scope), iter_var, scope)
+            part, bound = ranges.get(iter_var.var, iter_var.dom), union(known, scope)
+            _require_consumer(site, bound is None or iter_var.var not in ranges or not _is_apart(bound, part, scope))
+            window = window_of(bound, iter_var.replace(dom=part), scope)
             if window is not None:
                 windows[id(iter_var.var)] = window
     return windows
+
+
+def _is_apart(bound: Bound, part: t.Range, scope: Scope) -> bool:
+    """Whether a bound holds nothing of a range."""
+    begin = scope.linear(part.min)
+    return scope.at_most(bound.high.shifted(1), begin) or scope.at_most(
+        begin.plus(scope.linear(part.extent)), bound.low
+    )
 
 
 def _inside(consumer: BlockSite, target: LoopSite) -> Sequence[t.For]:

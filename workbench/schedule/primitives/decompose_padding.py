@@ -15,7 +15,7 @@ from ...arith.nodes import PrimExpr, Var
 from ...core import origin
 from ...core.node import substitute
 from ...tir import nodes as t
-from ..blocks import require_regular
+from ..blocks import require_written_apart
 from ..errors import refuse, require
 from ..inlining import plain_variables, single_store
 from ..placing import Window, moved, outputs_of
@@ -46,7 +46,7 @@ def decompose_padding(state: ScheduleState, block: BlockRV, loop: LoopRV) -> Cha
     is not around it, loops that are not serial, values that depend on when they are computed.
     """
     site, target = state.block(block), state.loop(loop)
-    require_regular(state, site, "decompose the padding of")
+    require_written_apart(state, site, "decompose the padding of")
     store = single_store(site, "decompose the padding of")
     plain_variables(site, store.indices, "decompose the padding of")
     condition, value, pad = _parts(site, store)

@@ -8,7 +8,7 @@ from ...analysis import dependence
 from ...analysis.isl_text import NotAffine
 from ...analysis.reduction_loops import initialises_first, reduce_variables, runs_once, spatial_variables
 from ...analysis.regions import detect
-from ...analysis.tree import BlockSite, LoopSite, Tree
+from ...analysis.tree import BlockSite, LoopSite, Tree, extent_of
 from ...arith import build
 from ...arith.build import conjuncts
 from ...arith.nodes import PrimExpr, Var
@@ -77,7 +77,7 @@ def _check_loops(state: ScheduleState, site: BlockSite, at: int) -> None:
     for outer in site.loops[:at]:
         require_legal(
             state,
-            id(outer.var) not in reduced,
+            id(outer.var) not in reduced or extent_of(outer) == 1,
             "E-SCHEDULE-REDUCTION-OUTSIDE",
             f"the reduction loop {outer.var.name} stands outside {site.loops[at].var.name}",
             found="an initialisation that would run again in each of its iterations",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 
 from ...arith import build
-from ...arith.nodes import IntImm, PrimExpr, Var
+from ...arith.nodes import IntImm, PrimExpr, Var, literal
 from ...arith.scope import variables_in
 from ...core.dtype import DataType
 from ...tir import nodes as t
@@ -60,7 +60,7 @@ def fuse(state: ScheduleState, *loops: LoopRV, preserve_unit_iters: bool = True)
     rest: PrimExpr = fused
     for old, size in zip(reversed(chain), reversed(extents), strict=True):
         last = old is chain[0]
-        if getattr(size, "value", 1) == 0:  # such a loop never runs
+        if literal(size, 1) == 0:  # such a loop never runs
             size = build.const(1, fused.dtype)
         value = build.cast(old.var.dtype, rest if last else build.floormod(rest, size))
         values[old.var] = build.add(build.cast(old.var.dtype, old.min), value)

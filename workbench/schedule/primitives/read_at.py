@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from ..arguments import BufferIndex
 from ..composing import after, annotated_block
+from ..errors import IllegalError
+from ..inner_scopes import run_in_loop
 from ..references import BlockRV, LoopRV
 from ..registry import primitive
 from ..state import Change, ScheduleState
@@ -22,10 +24,17 @@ def read_at(
                  for ax1: A_local[i, ax1] = A[i, ax1]                # the block answered, annotated "auto_copy"
                  for j, k: C[i, j] += A_local[i, k] * B[k, j]
 
-    It is cache_read and compute_at in one.
+    It is cache_read and compute_at in one; what is written in the loop is copied between its writer and the block.
     Raises `ScheduleError`: what cache_read (for the buffer) and compute_at (for the loop) refuse.
     """
     state.loop(loop)
-    between, copy = after(state, cache_read(state, block, read_buffer_index, storage_scope, [block]))
-    moved = compute_at(between, copy, loop)
-    return Change(annotated_block(moved.func, copy.target, "auto_copy", 1), (copy.target,))
+    def copied(around: ScheduleState) -> Change[BlockRV]:
+        return cache_read(around, block, read_buffer_index, storage_scope, [block])
+
+    try:
+        between, copy = after(state, copied(state))
+        name, func = copy.target, compute_at(between, copy, loop).func
+    except IllegalError as refusal:
+        made = run_in_loop(state, block, loop, copied, refusal)
+        name, func = str(made.made[0]), made.func
+    return Change(annotated_block(func, name, "auto_copy", 1), (name,))

@@ -7,7 +7,7 @@ from ...analysis.tree import BlockSite
 from ...core import origin
 from ...tir import nodes as t
 from ..arguments import BufferChoice
-from ..blocks import chosen_buffer, require_leaf, require_regular
+from ..blocks import chosen_buffer, require_leaf, require_overwriting
 from ..caching import allocating, available_box, placed_after, placed_before, require_alone_in_loops, require_covering
 from ..exact import doubting, settle
 from ..kinds import require_still_independent
@@ -77,7 +77,7 @@ def moved_write(
 ) -> Change[BlockRV]:
     """`site` writes at the new indices; a copy after its loops puts the elements where they were."""
     working = doubting(state)
-    require_regular(working, site, "reindex what is written by")
+    require_overwriting(working, site, "reindex what is written by", once=True)
     require_alone_in_loops(working, site, old)
     points = run_through(state, site, moved, True)
     if points is None:

@@ -27,6 +27,7 @@ from ..placing import (
     position_of,
     require_plain_loops,
     require_target,
+    run_ranges,
 )
 from ..reading_digits import digit_windows
 from ..references import BlockRV, LoopRV
@@ -59,7 +60,8 @@ def reverse_compute_at(
     producers = _producers(working, site, target)
     _require_later_readers(working, site, target)
     windows = _windows(working, site, target, producers)
-    placed = moved(site, windows, loops_at(target), Names(state.tree.names()), preserve_unit_loops)
+    names = Names(state.tree.names())
+    placed = moved(site, windows, loops_at(target), names, preserve_unit_loops, run_ranges(site))
     parts = target.loop.body.stmts if isinstance(target.loop.body, t.SeqStmt) else (target.loop.body,)
     last = max(part_of(state.tree, target.loop, producer) for producer in producers) + 1
     position = position_of(index, last, len(parts), len(parts), target.loop)

@@ -11,7 +11,7 @@ from ...core import origin
 from ...core.equal import same
 from ...core.node import Node, post_order, rewrite, substitute
 from ...tir import nodes as t
-from ..blocks import require_intermediate, require_regular, runs_wholly_after
+from ..blocks import require_intermediate, require_overwriting, require_regular, runs_wholly_after
 from ..errors import refuse, require
 from ..inlining import require_not_accessed, single_store, without_block
 from ..kinds import require_still_independent
@@ -180,7 +180,7 @@ def _producer(state: ScheduleState, site: BlockSite, buffer: t.Buffer) -> BlockS
             nodes=(site.block,),
         )
     producer = writers[0]
-    require_regular(state, producer, "inline into", later=False)
+    require_overwriting(state, producer, "inline into", once=True)
     require_intermediate(state, producer, "inline into")
     for region in site.block.reads:
         for writer in state.tree.writers(region.buffer):

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...analysis.bindings import binding_facts, writes_once
+from ...analysis.bindings import writes_once
 from ...analysis.reduction_loops import initialises_first, reduce_variables, runs_once, spatial_variables
-from ...analysis.tree import BlockSite
+from ...analysis.tree import BlockSite, extent_of
 from ...arith import build
 from ...arith.build import conjuncts
 from ...arith.nodes import PrimExpr, Var
-from ...arith.scope import Scope, variables_in
+from ...arith.scope import Scope, number_of, variables_in
 from ...core import origin
 from ...core.node import substitute
 from ...tir import nodes as t
-from ...tir.build import seq
+from ...tir.build import seq, stored
 from ..arguments import Index
 from ..blocks import require_leaf
 from ..errors import refuse, require
 from ..legality import SUMS, require_legal
-from ..reductions import Reduction, reduction_of, renamed_elements, stored
+from ..reductions import Reduction, reduction_of, renamed_elements
 from ..references import BlockRV, LoopRV
 from ..registry import primitive
 from ..state import Change, ScheduleState
@@ -40,7 +40,7 @@ def rfactor(state: ScheduleState, loop: LoopRV, factor_axis: Index) -> Change[Bl
     split) move into the new block, so that every partial result has a start.
 
     Raises `ScheduleError`: a loop that is not of one reduction alone, a combiner that is not shown to be associative
-    (or commutative, where the order changes), an axis out of range, reductions run twice or not to their end.
+    (or commutative, where the order changes), an axis out of range, reductions run twice or without a beginning.
     """
     plan = _plan(state, loop, factor_axis)
     names = Names(state.tree.names())
@@ -97,8 +97,8 @@ def _plan(state: ScheduleState, reference: LoopRV, factor_axis: int) -> _Plan:
         nodes=(site.block,),
     )
     own, apart = _taken_apart(site, target, chain)
-    _check_order(state, site, target, chain, reduction)
     outside, kept, inside = _conditions(site, chain, own)
+    _check_order(state, site, target, chain, reduction, bool(inside))
     _check_once(state, site, chain)
     axis = factor_axis if factor_axis >= 0 else factor_axis + rank + 1
     return _Plan(site, reduction, chain, target, own, apart, axis, outside, kept, inside)
@@ -238,14 +238,27 @@ def _taken_apart(
     return tuple(loop for loop in chain if id(loop.var) in own), ordered
 
 
-def _check_order(
-    state: ScheduleState, site: BlockSite, target: t.For, chain: tuple[t.For, ...], reduction: Reduction
-) -> None:
+def _stepping(site: BlockSite, chain: tuple[t.For, ...]) -> list[t.For]:
+    """The loops of more than one iteration that step through the reduction."""
     reduced = reduce_variables(site)
-    first = next(loop for loop in chain if id(loop.var) in reduced)
-    flaws = reduction.flaws
-    problem = flaws.neutral or flaws.associative or (flaws.commutative if first is not target else "")
-    wanted = "associative, with a neutral start" + ("" if first is target else ", and commutative")
+    return [loop for loop in chain if id(loop.var) in reduced and extent_of(loop) != 1]
+
+
+def _check_order(
+    state: ScheduleState,
+    site: BlockSite,
+    target: t.For,
+    chain: tuple[t.For, ...],
+    reduction: Reduction,
+    conditional: bool,
+) -> None:
+    """Partial results of one value each, or a single one, are combined as before; with conditions some hold none."""
+    stepping, flaws = _stepping(site, chain), reduction.flaws
+    regrouped = len(stepping) > 1 and extent_of(target) != 1
+    turned = regrouped and stepping[0] is not target
+    problem = flaws.neutral or (flaws.absent if conditional else "")
+    problem = problem or (flaws.associative if regrouped else "") or (flaws.commutative if turned else "")
+    wanted = "associative, with a neutral start" + (", and commutative" if turned else "")
     require_legal(
         state,
         not problem,
@@ -291,10 +304,12 @@ def _conditions(
 
 
 def _check_once(state: ScheduleState, site: BlockSite, chain: tuple[t.For, ...]) -> None:
-    """Each instance of the block runs once in the chain, the reduction through its domain, from the beginning on."""
+    """A sum adds each value once, from the beginning of its domain on; how far does not matter, nor how often."""
+    first = next(iter(_stepping(site, chain)), None)
+    at = next((number for number, loop in enumerate(chain) if loop is first), len(chain))
     require_legal(
         state,
-        runs_once(site, chain),
+        runs_once(site, chain[at:]),
         "E-SCHEDULE-REDUCED-TWICE",
         f"cannot show that {chain[0].var.name} reduces every element of {site.name} once",
         found="elements that may be computed again",
@@ -302,31 +317,10 @@ def _check_once(state: ScheduleState, site: BlockSite, chain: tuple[t.For, ...])
         fix="factor before moving the block",
         nodes=(chain[0], site.block),
     )
-    reduced = reduce_variables(site)
-    pairs = [(item, value) for item, value in site.bindings if item.kind is t.IterKind.REDUCE]
-    alone = site.block.replace(iter_vars=tuple(item for item, _ in pairs))
-    predicate = build.all_of(
-        *(
-            condition
-            for condition in conjuncts(site.realize.predicate)
-            if any(id(var) in reduced for var in variables_in(condition))
-        )
-    )
-    realize = site.realize.replace(iter_values=tuple(value for _, value in pairs), predicate=predicate, block=alone)
-    inner = tuple(loop for loop in chain if id(loop.var) in reduced)
+    empty = any(number_of(item.dom.extent) == 0 for item in site.block.iter_vars)
     require_legal(
         state,
-        binding_facts(BlockSite(realize, site.order, site.path), inner).covers,
-        "E-SCHEDULE-PARTIAL",
-        f"cannot show that {site.name} reduces through all of its domain",
-        found="loops that may leave values or the initialisation out",
-        expected="reduction loops that run through the domains of their iterators",
-        fix="factor before splitting or moving",
-        nodes=(site.block,),
-    )
-    require_legal(
-        state,
-        initialises_first(site),
+        initialises_first(site) and (empty or all(extent_of(loop) != 0 for loop in chain)),
         "E-SCHEDULE-INIT-LATE",
         f"cannot show that the first iteration of {site.name} initialises",
         found="reduction iterators that do not begin where their domains do",

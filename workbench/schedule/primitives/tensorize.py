@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Final
 
 from ...analysis.tree import domains_of
+from ...arith.nodes import literal
 from ...core.equal import same
 from ...core.errors import nearest
 from ...core.node import pre_order
@@ -108,7 +109,7 @@ def _init_of(description: t.Stmt) -> t.Stmt | None:
 
 def _goes_on(outer: t.Block) -> bool:
     """Whether the reduction goes on outside the tile."""
-    return any(item.kind is t.IterKind.REDUCE and getattr(item.dom.extent, "value", 2) != 1 for item in outer.iter_vars)
+    return any(item.kind is t.IterKind.REDUCE and literal(item.dom.extent, 2) != 1 for item in outer.iter_vars)
 
 
 def _chosen(match: Match, made: Blockized, described: t.Stmt | None) -> tuple[t.PrimFunc, t.PrimFunc | None]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ...analysis.coverage import runs_everywhere
 from ...analysis.reduction_loops import runs_once
-from ...analysis.tree import BlockSite
+from ...analysis.tree import BlockSite, extent_of
 from ...arith import build
 from ...arith.nodes import PrimExpr, Var
 from ...arith.scope import Scope, number_of, variables_in
@@ -15,10 +15,10 @@ from ...core.node import rewrite, substitute
 from ...tir import nodes as t
 from ...tir.build import nest
 from ...tir.index_map import IndexMap
-from ..blocks import require_regular
+from ..blocks import require_any_order, require_leaf
 from ..errors import refuse, require
 from ..layouts import mapped_shape, require_injective, require_rank
-from ..legality import SUMS, require_legal
+from ..legality import SUMS, blocks_under, require_legal
 from ..placing import require_plain_loops
 from ..reductions import reduction_operator
 from ..references import BlockRV
@@ -41,7 +41,8 @@ def transform_block_layout(state: ScheduleState, block: BlockRV, index_map: Inde
     that is no bijection, outputs that mix spatial with reduction iterators, values that depend on the order.
     """
     site = state.block(block)
-    require_regular(state, site, "transform")
+    require_leaf(state, site, "transform")
+    blocks_under(state, site.realize)
     require_plain_loops(site, "transform")
     _require_alone(site)
     own = site.block.iter_vars
@@ -77,8 +78,11 @@ def transform_block_layout(state: ScheduleState, block: BlockRV, index_map: Inde
         fix="choose divisors of the extents",
         nodes=(site.block,),
     )
-    kinds = _kinds(site, index_map)
-    notes = _order_notes(state, site, index_map, kinds)
+    kinds, notes = _kinds(site, index_map), tuple[str, ...]()
+    before = dict(zip(index_map.initial_indices, extents, strict=True))
+    if not (_runs_in_order(site) and _keeps_order(before, list(zip(index_map.final_indices, shape, strict=True)))):
+        require_any_order(state, site, "transform")
+        notes = _order_notes(state, site, index_map, shape, kinds)
     inverse = index_map.inverted(extents)
     if inverse is None:
         raise refuse(
@@ -140,14 +144,54 @@ def _reduced(site: BlockSite) -> str:
     return ", ".join(item.var.name for item in site.block.iter_vars if item.kind is t.IterKind.REDUCE)
 
 
+def _runs_in_order(site: BlockSite) -> bool:
+    """Whether the loops run a block in the order of its iterators: its number among them grows with every loop."""
+    steps = [loop for loop in site.loops if extent_of(loop) != 1]
+    values = [value for item, value in site.bindings if number_of(item.dom.extent) != 1]
+    if len(steps) == len(values) and all(loop.var is value for loop, value in zip(steps, values, strict=True)):
+        return True
+    items = site.block.iter_vars
+    number, inner = site.over_loops(_number((item.var, item.dom.extent) for item in items)), 0
+    for loop in reversed(steps):
+        factor, extent = number.terms.get(site.forms.number_of(loop.var), 0), extent_of(loop)
+        if extent is None or factor <= inner:
+            return False
+        inner += factor * (extent - 1)
+    return set(number.terms) <= site.atoms
+
+
+def _keeps_order(before: Mapping[Var, PrimExpr], after: Iterable[tuple[PrimExpr, PrimExpr]]) -> bool:
+    """Whether outputs and their extents run through the points of indices in the order that these had."""
+    scope = Scope()
+    for var, extent in before.items():
+        scope.enter(var, build.const(0), extent)
+    return scope.linear(_number(before.items())).same_as(scope.linear(_number(after)))
+
+
+def _number(axes: Iterable[tuple[PrimExpr, PrimExpr]]) -> PrimExpr:
+    """The number of a point, given by its indices and their extents, in the order of the last index first."""
+    number: PrimExpr = build.const(0)
+    for index, extent in axes:
+        number = build.add(build.multiply(number, extent), index)
+    return number
+
+
 def _order_notes(
-    state: ScheduleState, site: BlockSite, index_map: IndexMap, kinds: Sequence[t.IterKind]
+    state: ScheduleState,
+    site: BlockSite,
+    index_map: IndexMap,
+    shape: Sequence[PrimExpr],
+    kinds: Sequence[t.IterKind],
 ) -> tuple[str, ...]:
     """A remark where a reduction runs in another order.  Refuses one whose order is not known to be free."""
-    pairs = zip(index_map.initial_indices, site.block.iter_vars, strict=True)
-    before = [var for var, item in pairs if item.kind is t.IterKind.REDUCE]
-    after = [output for output, kind in zip(index_map.final_indices, kinds, strict=True) if kind is t.IterKind.REDUCE]
-    if len(before) == len(after) and all(one is other for one, other in zip(before, after, strict=True)):
+    pairs = list(zip(index_map.initial_indices, site.block.iter_vars, strict=True))
+    before = {var: item.dom.extent for var, item in pairs if item.kind is t.IterKind.REDUCE}
+    after = [
+        (output, extent)
+        for output, extent, kind in zip(index_map.final_indices, shape, kinds, strict=True)
+        if kind is t.IterKind.REDUCE
+    ]
+    if _keeps_order(before, after):
         return ()
     require_legal(
         state,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...analysis.tree import BlockSite, Tree
 from ...arith import build
-from ...arith.nodes import PrimExpr, Var
+from ...arith.nodes import PrimExpr, Var, literal
 from ...core import origin
 from ...core.errors import WorkbenchError
 from ...core.node import substitute
@@ -124,7 +124,7 @@ def _padded(
     )
     value = build.const(pad_value, old.dtype)
     require(
-        old.dtype.is_float or getattr(value, "value", None) == pad_value,
+        old.dtype.is_float or literal(value, None) == pad_value,
         "E-SCHEDULE-LAYOUT-PAD",
         f"{old.name} cannot hold {pad_value}",
         found=f"pad_value={pad_value!r}",

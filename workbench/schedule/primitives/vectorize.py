@@ -19,6 +19,8 @@ def vectorize(state: ScheduleState, loop: LoopRV) -> Change[None]:
     before:  for j in range(16): C[i, j] = A[i, j]
     after:   for j in T.vectorized(16): C[i, j] = A[i, j]
 
+    A buffer used only inside the loop, and written in each iteration before it is read there, is each lane's own; the
+    lanes then run one after the other.
     Raises `ScheduleError`: an extent that is not a constant, other loops inside that are parallel, iterations that
     depend on each other (with a witness).
     """
@@ -45,5 +47,5 @@ def vectorize(state: ScheduleState, loop: LoopRV) -> Change[None]:
                 fix=f"reorder {old.var.name} inwards",
                 nodes=(old, inner),
             )
-    require_independent(state, old, "vectorize", False, across=False)
+    require_independent(state, old, "vectorize", True, across=False)
     return annotated(state, old, t.ForKind.VECTORIZED)

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import TypeVar
 
 from ...arith import nodes as n
+from ...arith.nodes import literal
 from ...core.node import pre_order
 from ...tir import nodes as t
 from ...tir.transforms.float_functions import FLOAT32
@@ -58,7 +59,7 @@ def vectors(schedule: Schedule, loop: LoopRV, lanes: int) -> tuple[list[LoopRV],
 def cut(schedule: Schedule, loop: LoopRV, lanes: int) -> tuple[list[LoopRV], list[LoopRV]]:
     """A loop cut for vectors: (loops left outside, the loop over a vector or nothing)."""
     size = schedule.get(loop).extent
-    known = getattr(size, "value", None)
+    known = literal(size, None)
     chosen = (whole_lanes(known, lanes) if isinstance(known, int) else None) or lanes
     if not isinstance(known, int) or known > chosen:
         outer, inner = schedule.split(loop, factors=[None, chosen])

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ...arith import build
-from ...arith.nodes import PrimExpr, Var
+from ...arith.nodes import PrimExpr, Var, literal
 from ...core.node import substitute
 from ...te.nodes import ComputeOp, Operation, ProducerLoad, Reduce, Tensor
 from ...tir.nodes import IterKind, IterVar, Range
@@ -351,7 +351,7 @@ def _may_exceed(relations: Sequence[Relation]) -> bool:
     """Whether a split does not divide its extent (or may not)."""
     for relation in relations:
         if isinstance(relation, Split):
-            extent = getattr(relation.parent.dom.extent, "value", None)
+            extent = literal(relation.parent.dom.extent, None)
             size = relation.factor or relation.nparts or 1
             if extent is None or extent % size:
                 return True

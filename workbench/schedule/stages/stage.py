@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ...arith.nodes import literal
 from ...te.nodes import Operation
 from ...tir.nodes import IterVar
 from .calls import Call, called, refused
@@ -331,7 +332,7 @@ def _flat(values: Sequence[Any]) -> list[Any]:
 
 def _whole(value: Any, call: Call) -> int:
     """A factor as a positive int."""
-    number = getattr(value, "value", value)
+    number = literal(value, value)
     if isinstance(number, int) and not isinstance(number, bool) and 1 <= number <= _MOST:
         return number
     raise refused(
@@ -342,5 +343,5 @@ def _whole(value: Any, call: Call) -> int:
 
 def _plain(value: Any) -> Any:
     """Constants as Python values, other expressions as text."""
-    value = getattr(value, "value", value)
+    value = literal(value, value)
     return value if value is None or isinstance(value, (bool, int, float, str)) else repr(value)

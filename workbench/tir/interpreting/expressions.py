@@ -10,6 +10,7 @@ import numpy as np
 
 from ...arith import nodes as n
 from ...arith.intrinsics import INTRINSICS
+from ...arith.nodes import literal
 from ...core.errors import WorkbenchError
 from ...core.trampoline import Task
 from .. import nodes as t
@@ -380,7 +381,7 @@ def _llvm_call(c: ExprCompiler, node: n.Call) -> Task:
     arguments: list[Value] = []
     for argument in node.args[1:]:
         arguments.append((yield c.expr(argument)))
-    name = getattr(node.args[0], "value", "")
+    name = literal(node.args[0], "")
     kinds = tuple(argument.dtype for argument in node.args[1:])
     bound = c.bind("llvm", llvm_meaning(name, node), ("llvm", name, node.dtype, kinds))
     low, high = (0, 0) if node.dtype.is_float else node.dtype.element_of.limits()

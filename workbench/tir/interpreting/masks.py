@@ -13,6 +13,7 @@ from typing import Any
 
 from ...arith import nodes as n
 from ...arith.build import INDEX, add, cast, const, multiply
+from ...arith.evaluate import evaluate
 from ...core.node import pre_order, rewrite
 from .. import nodes as t
 
@@ -49,3 +50,26 @@ def by_lane(stmt: t.BufferStore | t.IfThenElse) -> t.For:
         return None
 
     return t.For(lane, const(0), const(first.dtype.lanes), t.ForKind.SERIAL, rewrite(stmt, scalar))
+
+
+def is_one_narrow_lane(stmt: t.IfThenElse) -> bool:
+    """Whether it is known that one lane is on, which stores an integer of less than 64 bits and can do so alone."""
+    parts = [node for node in pre_order(stmt.then_case) if isinstance(node, t.Stmt)]
+    narrow = all(
+        isinstance(one, t.BufferStore) and one.buffer.dtype.is_integer and one.buffer.dtype.bytes < 8 for one in parts
+    )
+    if not narrow or any(isinstance(node, (n.Var, t.BufferLoad, n.Call)) for node in pre_order(stmt.condition)):
+        return False
+    if any(_is_of_lanes_together(node) for node in pre_order(stmt.then_case)):
+        return False
+    alone = by_lane(stmt)
+    assert isinstance(alone.body, t.IfThenElse)
+    condition = alone.body.condition
+    return sum(bool(evaluate(condition, {alone.var: lane})) for lane in range(stmt.condition.dtype.lanes)) == 1
+
+
+def _is_of_lanes_together(node: object) -> bool:
+    """Whether something has no meaning for one lane: vectors bound around, what is made of several lanes."""
+    if isinstance(node, n.Call):
+        return not node.dtype.is_vector
+    return isinstance(node, n.Var) and node.dtype.is_vector

@@ -16,18 +16,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...arith.build import wrap
 from ...core.dtype import DataType
 
 Scalar = int | float | np.floating[Any]
 Lanes = np.ndarray[Any, Any]
-
-
-def wrap(value: int, dtype: DataType) -> int:
-    """`value` in two's complement of `dtype`."""
-    if dtype.is_bool:
-        return value & 1
-    low, high = dtype.limits()
-    return value if low <= value <= high else (value - low) % (high - low + 1) + low
 
 
 def wrapper(dtype: DataType) -> Callable[[int], int]:

@@ -15,7 +15,7 @@ from ...core.errors import WorkbenchError, shorten
 from ...core.node import pre_order
 from ...core.trampoline import Task, run
 from .. import nodes as t
-from ..empty_reductions import empty_reductions
+from ..empty_reductions import empty_reductions, sizes_of
 from ..verify import HIDDEN
 from .code import ExprCompiler, Lines, Place, Value
 from .expressions import COMPILERS
@@ -85,6 +85,8 @@ class Compiler(ExprCompiler):
         self.lines: list[str] = []
         self.indent = 0
         self.loop_depth = 0
+        self.sizes: frozenset[n.Var] = frozenset()
+        """The function's variables that stand still while it runs."""
         self.namespace["Storage"] = Storage
 
     def emit(self, *lines: str) -> None:
@@ -93,6 +95,7 @@ class Compiler(ExprCompiler):
 
     def function_source(self, function: t.PrimFunc, variables: tuple[n.Var, ...]) -> str:
         self.statement = function.body  # not the function, which the cache holds weakly
+        self.sizes = sizes_of(function)
         for variable in (*(p for p in function.params if isinstance(p, n.Var)), *variables):
             low, high = (0, 0) if variable.dtype.is_float else variable.dtype.limits()
             is_shape = any(variable is other for other in variables)
@@ -291,7 +294,7 @@ def _for(c: Compiler, node: t.For) -> Task:
 
 
 def _plain_for(c: Compiler, node: t.For) -> Task:
-    for condition, inits, _ in empty_reductions(node):
+    for condition, inits, _ in empty_reductions(node, c.sizes):
         lines = c.begin(node, condition)
         never = c.value(condition)
         c.flush(lines)

@@ -10,7 +10,9 @@ from ...arith import build
 from ...arith import nodes as n
 from ...arith.nodes import Var
 from ...core.errors import WorkbenchError
+from ...core.node import children
 from ...core.source import Source, dotted
+from ...core.walks import folded
 from ..index_map import AXIS_SEPARATOR, CODE, TEXT_LIMIT, IndexMap, index_map_of
 from .parse_calls import HANDLERS
 from .parse_expr import ExprParser, Scope
@@ -99,26 +101,17 @@ _WORDS: dict[type, str] = {n.Min: "T.min", n.Max: "T.max"}
 
 def _text(root: n.PrimExpr, known: dict[int, tuple[str, int]]) -> str:
     """An expression's text; each part is written once, and no text grows beyond the limit."""
-    stack: list[tuple[Any, bool]] = [(root, False)]
-    while stack:
-        node, ready = stack.pop()
-        if id(node) in known:
-            continue
-        if isinstance(node, n.IntImm):
-            known[id(node)] = (str(node.value), _ATOM if node.value >= 0 else _SUM)
-        elif isinstance(node, Var):
-            known[id(node)] = (node.name, _ATOM)
-        elif isinstance(node, n.Cast):  # of a size
-            assert isinstance(node.value, Var)
-            known[id(node)] = (node.value.name, _ATOM)
-        elif not ready:
-            stack += [(node, True), (node.a, False), (node.b, False)]
-        else:
-            known[id(node)] = _combined(node, known[id(node.a)], known[id(node.b)])
-    return known[id(root)][0]
+    return folded(root, children, _combined, known)[0]
 
 
-def _combined(node: Any, a: tuple[str, int], b: tuple[str, int]) -> tuple[str, int]:
+def _combined(node: Any, parts: list[tuple[str, int]]) -> tuple[str, int]:
+    if isinstance(node, n.IntImm):
+        return str(node.value), _ATOM if node.value >= 0 else _SUM
+    if isinstance(node, Var):
+        return node.name, _ATOM
+    if isinstance(node, n.Cast):  # of a size
+        return parts[0]
+    a, b = parts
     if len(a[0]) + len(b[0]) > TEXT_LIMIT:
         raise WorkbenchError(CODE, "the map is too large to be written down", found=f"over {TEXT_LIMIT} characters")
     if type(node) in _WORDS:

@@ -20,6 +20,7 @@ from ...core import origin
 from ...core.errors import WorkbenchError
 from ...core.node import FrozenMap, pre_order, rewrite, traced_nodes
 from ...core.per_node import per_node
+from ...core.text import fresh_name
 from ...core.transform import function_pass
 from .. import nodes as t
 from ..build import seq
@@ -161,12 +162,7 @@ def _unique_parameters(func: t.PrimFunc) -> t.PrimFunc:
     used: set[str] = set()
     renamed: dict[int, Any] = {}
     for variable in (*func.params, *shape_variables(func)):
-        name = variable.name
-        number = 1
-        while name in used:
-            name = f"{variable.name}_{number}"
-            number += 1
-        used.add(name)
+        name = fresh_name(variable.name, used)
         if name != variable.name:
             renamed[id(variable)] = variable.replace(name=name)
     if not renamed:

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...analysis.dataflow import Dataflow, tells_apart
+from ...analysis.tree import loops_nested
 from ...arith import nodes as n
 from ...arith.build import all_of, cast, conjuncts, equal, logical_and
 from ...core.node import EMPTY, FrozenMap, Node, children, pre_order, rewrite, substitute
@@ -23,7 +24,7 @@ from ...core.trampoline import Task, run
 from ...core.transform import function_pass
 from .. import nodes as t
 from ..build import seq
-from ..empty_reductions import empty_reductions, init_conditions
+from ..empty_reductions import empty_reductions, init_conditions, sizes_of
 from .align_storage import KEY as ALIGN
 from .align_storage import block_rows
 from .constant_fold import fold
@@ -40,23 +41,11 @@ def LowerBlocks(func: t.PrimFunc, mod: Any, ctx: Any) -> t.PrimFunc:
 
 
 def lower_blocks(func: t.PrimFunc) -> t.PrimFunc:
-    if not any(isinstance(node, t.BlockRealize) for node in _statements(func.body)):
+    if not any(isinstance(node, t.BlockRealize) for node in pre_order(func.body, t.Stmt)):
         return func
-    placed = _Placement(func.body)
+    placed = _Placement(func.body, sizes_of(func))
     body = run(_lower(func.body, placed))
     return func.replace(body=body)
-
-
-def _statements(root: t.Stmt) -> list[t.Stmt]:
-    """Every statement under `root`, parents first, without walking into expressions."""
-    found: list[t.Stmt] = []
-    stack: list[Node] = [root]
-    while stack:
-        current = stack.pop()
-        if isinstance(current, t.Stmt):
-            found.append(current)
-            stack.extend(reversed([child for child in children(current) if isinstance(child, t.Stmt)]))
-    return found
 
 
 # --- lowering -----------------------------------------------------------------------------------------------------
@@ -73,7 +62,7 @@ def _lower(stmt: t.Stmt, placed: _Placement) -> Task:
         made = seq(*parts)
     elif isinstance(stmt, t.For):
         before = _decomposed_init(stmt, placed)
-        for condition, inits, block in empty_reductions(stmt):
+        for condition, inits, block in empty_reductions(stmt, placed.sizes):
             if id(block) not in placed.initialised:
                 alone = yield _lower(inits, placed)
                 condition = fold(condition)
@@ -126,11 +115,7 @@ def _decomposed_init(loop: t.For, placed: _Placement) -> t.Stmt | None:
     `loop` must be the outermost loop of the reduction, and all loops from it to the block must be nested directly.
     No two iterations may do the same: each sum starts once, so that running all inits first changes nothing.
     """
-    chain: list[t.For] = []
-    inner: t.Stmt = loop
-    while isinstance(inner, t.For):
-        chain.append(inner)
-        inner = inner.body
+    chain, inner = loops_nested(loop)
     if not isinstance(inner, t.BlockRealize) or inner.block.init is None or id(inner.block) in placed.initialised:
         return None
     block = inner.block
@@ -155,7 +140,7 @@ def _decomposed_init(loop: t.For, placed: _Placement) -> t.Stmt | None:
     values = {iterator.var: cast(iterator.var.dtype, value) for iterator, value in pairs}
     init: t.Stmt = inner.block.init
     made = substitute(init, values)
-    predicate = fold(all_of(*init_conditions(substitute(inner.predicate, values), chain, driving)))
+    predicate = fold(all_of(*init_conditions(substitute(inner.predicate, values), driving, placed.sizes)))
     made = made if _is_true(predicate) else t.IfThenElse(predicate, made)
     for step in reversed(spatial):
         made = step.replace(body=made)
@@ -241,16 +226,7 @@ def _is_first(part: n.PrimExpr, loop: t.For) -> bool:
 
 
 def _uses(root: Node, var: n.Var) -> bool:
-    seen: set[int] = set()
-    stack: list[Node] = [root]
-    while stack:
-        current = stack.pop()
-        if current is var:
-            return True
-        if id(current) not in seen:
-            seen.add(id(current))
-            stack.extend(children(current))
-    return False
+    return any(node is var for node in pre_order(root))
 
 
 # --- where buffers are allocated ----------------------------------------------------------------------------------
@@ -259,8 +235,10 @@ def _uses(root: Node, var: n.Var) -> bool:
 class _Placement:
     """For each statement (by identity), the buffers to allocate around it."""
 
-    def __init__(self, body: t.Stmt) -> None:
+    def __init__(self, body: t.Stmt, sizes: frozenset[n.Var]) -> None:
         self._flow = Dataflow(body)
+        self.sizes = sizes
+        """The variables that stand still while the function runs."""
         self.at: dict[int, list[t.Buffer]] = {}
         self.initialised: set[int] = set()
         """Blocks whose init stands in front of their reduction already."""
@@ -296,19 +274,10 @@ class _Placement:
             yield self._visit(child, path, owners)
 
     def _note_buffers(self, roots: list[Any], path: tuple[t.Stmt, ...]) -> None:
-        seen: set[int] = set()
-        stack: list[Node] = list(roots)
-        while stack:
-            current = stack.pop()
-            if id(current) in seen:
-                continue
-            seen.add(id(current))
-            if isinstance(current, t.Buffer):
-                paths = self._paths.setdefault(id(current), [])
-                if not paths or paths[-1] is not path:
-                    paths.append(path)
-            else:
-                stack.extend(children(current))
+        for buffer in (node for node in pre_order(roots) if isinstance(node, t.Buffer)):
+            paths = self._paths.setdefault(id(buffer), [])
+            if not paths or paths[-1] is not path:
+                paths.append(path)
 
     def _note_reduction(self, realize: t.BlockRealize, path: tuple[t.Stmt, ...]) -> None:
         """Loops whose variable drives a non-spatial iterator of a block: what it writes outlives their iterations."""
@@ -317,7 +286,6 @@ class _Placement:
             for iterator, value in zip(realize.block.iter_vars, realize.iter_values, strict=True)
             if iterator.kind is not t.IterKind.SPATIAL
         ]
-        values += _first_iterations(realize.predicate)
         loops = {id(step) for step in path if isinstance(step, t.For) and any(_uses(v, step.var) for v in values)}
         for region in realize.block.writes:
             self._shared.setdefault(id(region.buffer), set()).update(loops)
@@ -368,20 +336,6 @@ def _common(paths: list[tuple[t.Stmt, ...]]) -> Iterator[t.Stmt]:
         if any(step is not steps[0] for step in steps):
             return
         yield steps[0]
-
-
-def _first_iterations(predicate: n.PrimExpr) -> list[n.PrimExpr]:
-    """The conditions ``loop == first`` of ``loop == first or is new``: what is not new is kept from before."""
-    found: list[n.PrimExpr] = []
-    stack: list[tuple[n.PrimExpr, bool]] = [(predicate, False)]
-    while stack:
-        expr, among = stack.pop()
-        if isinstance(expr, (n.And, n.Or)):
-            among = among or isinstance(expr, n.Or)
-            stack += [(expr.a, among), (expr.b, among)]
-        elif among and isinstance(expr, n.EQ):
-            found.append(expr)
-    return found
 
 
 __all__ = ["LowerBlocks", "lower_blocks"]

@@ -16,6 +16,7 @@ import numpy as np
 from ...analysis.tree import statements_in
 from ...arith import build
 from ...arith import nodes as n
+from ...arith.scope import number_of
 from ...arith.simplify import Simplifier
 from ...core.equal import structural_equal
 from ...core.errors import WorkbenchError
@@ -37,13 +38,10 @@ def writes_overlap(loop: t.For, buffer: t.Buffer, around: Sequence[t.For]) -> bo
     """
     if isinstance(loop.extent, n.IntImm) and loop.extent.value < 2:
         return False
-    chains: dict[t.BlockRealize | None, Chain] = {None: []}
-    writes: list[tuple[t.BufferRegion, Chain]] = []
-    for realize, loops, outside in _realizes(loop.body):
-        seen = [step for step in chains[outside] if isinstance(step, t.For)]
-        chain = [*chains[outside], *(step for step in loops if all(step is not other for other in seen)), realize]
-        chains[realize] = chain
-        writes += [(region, chain) for region in realize.block.writes if region.buffer is buffer]
+    writes = [
+        (region, chain) for realize, chain in _realizes(loop.body)
+        for region in realize.block.writes if region.buffer is buffer
+    ]  # fmt: skip
     begin: Values = {}
     for outer in around:
         begin[outer.var] = substitute(outer.min, begin)
@@ -57,17 +55,16 @@ def writes_overlap(loop: t.For, buffer: t.Buffer, around: Sequence[t.For]) -> bo
         return False  # an index or a condition that is looked up
 
 
-def _realizes(root: t.Stmt) -> Iterator[tuple[t.BlockRealize, tuple[t.For, ...], t.BlockRealize | None]]:
-    """Each block under a statement in the order they run in, with the loops and the innermost block around it."""
-    stack: list[tuple[t.Stmt, tuple[t.For, ...], t.BlockRealize | None]] = [(root, (), None)]
+def _realizes(root: t.Stmt) -> Iterator[tuple[t.BlockRealize, Chain]]:
+    """Each block under a statement in the order they run in."""
+    stack: list[tuple[t.Stmt, Chain]] = [(root, [])]
     while stack:
-        current, loops, around = stack.pop()
-        if isinstance(current, t.For):
-            loops = (*loops, current)
-        elif isinstance(current, t.BlockRealize):
-            yield current, loops, around
-            around = current
-        stack += [(part, loops, around) for part in reversed(statements_in(current))]
+        current, chain = stack.pop()
+        if isinstance(current, (t.For, t.BlockRealize)):
+            chain = [*chain, current]
+        if isinstance(current, t.BlockRealize):
+            yield current, chain
+        stack += [(part, chain) for part in reversed(statements_in(current))]
 
 
 # --- every point --------------------------------------------------------------------------------------------------
@@ -100,7 +97,7 @@ def _distinct(rows: np.ndarray) -> np.ndarray:
 
 def _counts(loops: Sequence[t.For]) -> list[int] | None:
     """How many iterations of each loop are tried; None if an extent is symbolic."""
-    counts = [_number(loop.extent) for loop in loops]
+    counts = [number_of(loop.extent) for loop in loops]
     if any(count is None or count < 1 for count in counts):
         return None
     tried = [count or 1 for count in counts]
@@ -138,12 +135,12 @@ def _meet(region: t.BufferRegion, chain: Chain, first: Values, theirs: list[n.Pr
     steps = _steps(region, chain, first, mine)
     counts: dict[n.Var, int] = {}
     for axis, (one, other) in enumerate(zip(mine, theirs, strict=True)):
-        left = _number(build.subtract(other, one))
+        left = number_of(build.subtract(other, one))
         if left is None:
             return False
         for step, moved in sorted(steps.items(), key=lambda item: -abs(item[1][axis])):
             if left and moved[axis] and all(not by for at, by in enumerate(moved) if at != axis):
-                counts[step.var] = min(max(left // moved[axis], 0), (_number(step.extent) or 1) - 1)
+                counts[step.var] = min(max(left // moved[axis], 0), (number_of(step.extent) or 1) - 1)
                 left -= counts[step.var] * moved[axis]
     found = _element(region, chain, first, counts)
     return found is not None and all(map(structural_equal, found, theirs))
@@ -155,10 +152,10 @@ def _steps(
     """How far one iteration of each loop of the chain moves what is written, where that is a number."""
     found: dict[t.For, list[int]] = {}
     for step in chain:
-        if isinstance(step, t.For) and (_number(step.extent) or 0) > 1:
+        if isinstance(step, t.For) and (number_of(step.extent) or 0) > 1:
             moved = _element(region, chain, start, {step.var: 1}, ask=False)
             assert moved is not None
-            by = [_number(build.subtract(one, other)) for one, other in zip(moved, mine, strict=True)]
+            by = [number_of(build.subtract(one, other)) for one, other in zip(moved, mine, strict=True)]
             if None not in by:
                 found[step] = [number or 0 for number in by]
     return found
@@ -184,9 +181,3 @@ def _element(
         pairs = zip(step.block.iter_vars, step.iter_values, strict=True)
         known.update({item.var: substitute(value, known) for item, value in pairs})
     return [simplifier.simplify(substitute(axis.min, known)) for axis in region.region]
-
-
-def _number(expr: n.PrimExpr) -> int | None:
-    """The number that an expression is, or None."""
-    form = Simplifier().form(expr)
-    return None if form is None else form.constant

@@ -13,10 +13,12 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
+from ...analysis.tree import loops_around, statements_in
 from ...arith import nodes as n
 from ...arith.build import const
+from ...arith.nodes import literal
 from ...core.dtype import DataType
-from ...core.node import children, rewrite
+from ...core.node import rewrite
 from ...core.transform import function_pass
 from .. import nodes as t
 from ..build import loop, seq
@@ -41,7 +43,7 @@ def _filled(node: Any) -> Any:
     if not isinstance(node, t.AllocBuffer) or len(node.buffer.shape) != 1:
         return None
     value = poison_value(node.buffer.dtype)
-    size = getattr(node.buffer.shape[0], "value", 0)
+    size = literal(node.buffer.shape[0], 0)
     if value is None or size > MOST_FILL * _iterations(node.body):
         return None
     var = n.Var("poison", DataType("int64"))
@@ -51,17 +53,11 @@ def _filled(node: Any) -> Any:
 
 def _iterations(body: t.Stmt) -> int:
     """About how many innermost iterations a statement takes, lanes counted."""
-    total = 0
-    stack: list[tuple[t.Stmt, int]] = [(body, 1)]
-    while stack:
-        stmt, times = stack.pop()
-        if isinstance(stmt, t.For):
-            times *= getattr(stmt.extent, "value", 16)
-        inner = [child for child in children(stmt) if isinstance(child, t.Stmt)]
-        stack.extend((child, times) for child in inner)
-        if not inner:
-            total += times * (stmt.value.dtype.lanes if isinstance(stmt, t.BufferStore) else 1)
-    return total
+    return sum(
+        math.prod(literal(loop.extent, 16) for loop in loops)
+        * (stmt.value.dtype.lanes if isinstance(stmt, t.BufferStore) else 1)
+        for stmt, loops in loops_around(body) if not statements_in(stmt)
+    )  # fmt: skip
 
 
 def poison_value(dtype: DataType) -> n.PrimExpr | None:

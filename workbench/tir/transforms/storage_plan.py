@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ...arith import nodes as n
-from ...core.node import Node, children, rewrite
+from ...core.node import children, pre_order, rewrite
 from ...core.transform import function_pass
+from ...tir.build import constant_size
 from .. import nodes as t
 
 ALIGNMENT: Final = 64
@@ -108,31 +108,19 @@ class _Lifetimes:
 def _mention(stmt: t.Stmt, lives: dict[int, Life], moment: int) -> None:
     """Extend the lives of buffers that `stmt` mentions; a parallel loop mentions all that is in it."""
     whole = isinstance(stmt, t.For) and stmt.kind is t.ForKind.PARALLEL
-    stack: list[Node] = [child for child in children(stmt) if whole or not isinstance(child, t.Stmt)]
-    if isinstance(stmt, t.AllocBuffer):
-        stack = []
-    seen: set[int] = set()
-    while stack:
-        current = stack.pop()
-        if id(current) in seen:
-            continue
-        seen.add(id(current))
-        life = lives.get(id(current))
+    own = [child for child in children(stmt) if whole or not isinstance(child, t.Stmt)]
+    for node in pre_order(own if not isinstance(stmt, t.AllocBuffer) else ()):
+        life = lives.get(id(node))
         if life is not None:
             if life.last < 0:
                 life.first = moment
             life.last = moment
-        stack.extend(children(current))
 
 
 def byte_size(buffer: t.Buffer) -> int | None:
     """Bytes of a buffer of constant shape, rounded up to the alignment."""
-    size = max(1, buffer.dtype.bytes)
-    for extent in buffer.shape:
-        if not isinstance(extent, n.IntImm):
-            return None
-        size *= extent.value
-    return -(-max(size, 1) // ALIGNMENT) * ALIGNMENT
+    elements = constant_size(buffer)
+    return None if elements is None else -(-max(elements * max(1, buffer.dtype.bytes), 1) // ALIGNMENT) * ALIGNMENT
 
 
 def place(lives: list[Life]) -> int:
