@@ -196,7 +196,7 @@ def test_damaged_files_are_refused_before_loading(library: Path, tmp_path: Path,
 def test_missing_files_and_processors(library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(WorkbenchError, match="E-LOAD-FILE"):
         load_module(tmp_path / "none.so")
-    monkeypatch.setattr(artifact, "host_features", lambda: frozenset({"sse2"}))
+    monkeypatch.setattr(artifact, "features", lambda: frozenset({"sse2"}))
     if artifact.read_record.__module__ and b'"cpu_features": ""' not in library.read_bytes():
         with pytest.raises(WorkbenchError, match="E-LOAD-CPU"):
             load_module(library)
@@ -239,7 +239,7 @@ def test_a_processor_without_the_features_is_refused_inside_the_library(tmp_path
             [sys.executable, "-c", PLAIN_LOADER, str(path)], capture_output=True, text=True, timeout=30, check=True
         )
         answers.append(done.stdout)
-    has = {name: name in artifact.host_features() for name in ("avx", "avx512fp16")}
+    has = {name: name in artifact.features() for name in ("avx", "avx512fp16")}
     for (name, present), answer in zip(has.items(), answers, strict=True):
         if present:
             assert answer == "2.0\n"
@@ -273,7 +273,7 @@ def test_kernels_that_need_other_features_are_each_looked_at_for_their_own(tmp_p
     done = subprocess.run(
         [sys.executable, "-c", IN_TURN, *map(str, paths)], capture_output=True, text=True, timeout=30, check=True
     )
-    here = artifact.host_features()
+    here = artifact.features()
     assert done.stdout.split() == ["runs" if name.decode() in here else "E-LOAD-CPU" for name in lists] * 3
 
 
