@@ -86,7 +86,7 @@ def _pair(scope: Scope, loop: t.For, realize: t.BlockRealize) -> tuple[PrimExpr,
     inner = loop.replace(var=Var(f"{loop.var.name}_r", loop.var.dtype), extent=divisor)
     outer = loop.replace(var=Var(f"{loop.var.name}_q", loop.var.dtype), extent=extent)
     known.append((divisor, outer, inner))
-    return known[-1]
+    return next(pair for pair in known if same(pair[0], divisor))  # another thread's, if that came first
 
 
 def _divisor(var: Var, exprs: Sequence[PrimExpr]) -> PrimExpr | None:
