@@ -119,13 +119,7 @@ def _place(function: t.PrimFunc, nodes: tuple[Node, ...]) -> str:
 def _defined(facts: Facts) -> Findings:
     active: dict[int, int] = {}
     told: set[int] = set()
-    shape_variables = {
-        id(node)
-        for parameter in facts.function.params
-        if isinstance(parameter, t.Buffer)
-        for node in pre_order([*parameter.shape, *parameter.strides])
-        if isinstance(node, Var)
-    }
+    shape_variables = _sizes_of_arguments(facts.function)
     for event, variable in facts.names:
         if event is BIND:
             active[id(variable)] = active.get(id(variable), 0) + 1
@@ -137,8 +131,15 @@ def _defined(facts: Facts) -> Findings:
             yield f"{kind} {variable.name} is used where it is not defined", variable
 
 
+def _sizes_of_arguments(function: t.PrimFunc) -> set[int]:
+    """The variables in the shapes of the arguments, by identity: a call binds them."""
+    arguments = [argument for argument in function.params if isinstance(argument, t.Buffer)]
+    sizes = [size for argument in arguments for size in (*argument.shape, *argument.strides)]
+    return {id(node) for node in pre_order(sizes) if isinstance(node, Var)}
+
+
 def _bound_once(facts: Facts) -> Findings:
-    binders: dict[int, Node] = {}
+    binders: dict[int, Node] = dict.fromkeys(_sizes_of_arguments(facts.function), facts.function)
     for node in [facts.function, *facts.others, *facts.of_class(n.Let)]:
         for name in node.binds:
             value: tuple[Any, ...] | n.Var | t.Buffer = getattr(node, name)
