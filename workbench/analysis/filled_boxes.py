@@ -117,10 +117,7 @@ class _Filling:
         """Whether a run has no value where its loop stands at the first iteration, before which there is none."""
         length = run.high.plus(run.low, -1).shifted(1)
         factor = length.terms.get(last, 0)
-        begin = self.scope.ends(Form({last: 1}, 0), (last,))[0]
-        if begin is None:
-            return False
-        first = length.plus(Form({last: 1}, 0), -factor).plus(begin, factor)
+        first = length.plus(Form({last: 1}, 0), -factor).plus(self.taken[last].low, factor)
         return not self.scope.moves(first, (last,)) and self.scope.at_most(first, Form({}, 0))
 
     # --- conditions ---

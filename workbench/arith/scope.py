@@ -165,8 +165,8 @@ class Scope(Simplifier):
             low = None if low is None or least is None else low.plus(least, unit.factor)
             high = None if high is None or most is None else high.plus(most, unit.factor)
         return (
-            self.ends(low, own)[0] if low is not None and self.moves(low, own) else low,
-            self.ends(high, own)[1] if high is not None and self.moves(high, own) else high,
+            None if low is None else self.ends(low, own)[0],
+            None if high is None else self.ends(high, own)[1],
         )
 
     def _unit_ends(self, unit: Unit, own: Container[int]) -> Ends:
