@@ -79,7 +79,8 @@ def test_symbolic_extents() -> None:
     loops = loops_of(n, 4)
     i, j = (step.var for step in loops)
     assert tells_apart([i * 4 + j], loops)
-    assert not tells_apart([i + j * n], loops)  # right, but n * j is no multiple by a number
+    assert tells_apart([i + j * n], loops)
+    assert not tells_apart([i + j * (n - 1)], loops)
     assert not tells_apart([j], loops)
 
 

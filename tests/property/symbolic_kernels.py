@@ -191,8 +191,8 @@ _OF_BLOCKS = ("compute_at", "reverse_compute_at", "decompose_reduction")
 
 
 def _is_fused(sch: Schedule, loop: object) -> bool:
-    """Whether a loop is made of others.  Places in such loops, and parts of them, are not compared: what an iteration f
-    touches is f // m and f % m, no box of names, and (f_0 * 4 + f_1) // m is not decided."""
+    """Whether a loop is made of others.  Places in such loops are not compared: what an iteration f touches is f // m
+    and f % m, no box of names."""
     return isinstance(loop, LoopRV) and "fused" in sch.get(loop).var.name
 
 
@@ -250,7 +250,7 @@ def _split(block: str, loop: tuple[str, int], factor: int) -> Step:
 
     def act(sch: Schedule) -> object:
         chosen = _meant(sch, block, loop)
-        return None if chosen == block or _is_fused(sch, chosen) else sch.split(chosen, factors=[None, factor])
+        return None if chosen == block else sch.split(chosen, factors=[None, factor])
 
     return f"split({block}, {loop}, {factor})", act
 

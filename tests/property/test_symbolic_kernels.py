@@ -43,6 +43,13 @@ BY_HAND: dict[str, tuple[str, list[Step]]] = {
         step("fuse", "E", ("loop", 0), ("loop", 1)), step("cache_write", "E", 0, "local"),
         step("rfactor", "S", ("loop", 1), 1), step("blockize", "G", ("loop", 1)),
     ]),
+    "fused and split": ("layernorm", [
+        step("fuse", "E", ("loop", 0), ("loop", 1)), step("split", "E", ("loop", 0), factors=[None, 2, 4]),
+        step("parallel", "E", ("loop", 0)), step("vectorize", "E", ("loop", 2)),
+        step("fuse", "D", ("loop", 0), ("loop", 1)), step("split", "D", ("loop", 0), factors=[4, None]),
+        step("bind", "D", ("loop", 0), "blockIdx.x"), step("cache_write", "E", 0, "local"),
+        step("split", "V", ("loop", 1), factors=[4, None]), step("rfactor", "V", ("loop", 1), 0),
+    ]),
 }  # fmt: skip
 
 

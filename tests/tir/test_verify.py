@@ -43,7 +43,10 @@ BAD = {
     "marks": ("    m = T.int64()\n", '    m = T.int64()\n    T.func_attr({"signature": ("float32[m, 16]", "int8")})\n'),
     "marks-arena": ("    m = T.int64()\n", '    m = T.int64()\n    T.func_attr({"arena_bytes": -1})\n'),
     "block-names": ('T.block("B")', 'T.block("C")'),
-    "bound-once-size": ("    for i in T.par", "    for m in T.serial(m):\n        C[m, 0] = T.float32(0)\n    for i in T.par"),
+    "bound-once-size": (
+        "    for i in T.par",
+        "    for m in T.serial(m):\n        C[m, 0] = T.float32(0)\n    for i in T.par",
+    ),
     "regions": ("T.writes(B[vi, vj])", "T.writes(B[vi, vj + 1])"),
     "regions-missing": ("T.reads(C[vi, vj])", "T.reads(A[vi, vj])"),
     "regions-short": (

@@ -14,14 +14,14 @@ from functools import cached_property
 from ..arith.digits import Digits
 from ..arith.forms import Form
 from ..arith.nodes import IntImm, Var
-from ..arith.scope import Scope
+from ..arith.scope import Scope, number_of
 from ..core.dtype import DataType
 from ..tir import nodes as t
 from ..tir.build import point_region
 from .accesses import Access, Accesses, Condition
 from .box_forms import Box, Span, holds
 from .filled_boxes import filled
-from .tree import BlockSite, extent_of
+from .tree import BlockSite, extent_of, reads_beside_sums
 from .unfused import unfused
 
 
@@ -106,8 +106,9 @@ def binding_facts(site: BlockSite, inner: Sequence[t.For] | None = None) -> Bind
     """
     loops = site.loops if inner is None else tuple(inner)
     apart = unfused(site)
-    if apart is not None:
-        return binding_facts(apart.site, apart.loops(loops))
+    parts = None if apart is None else apart.loops(loops)
+    if apart is not None and parts is not None:
+        return binding_facts(apart.site, parts)
     key = ("bindings", *map(id, loops))
     if key not in site.facts:
         site.facts[key] = BindingFacts(_bound(site), loops)
@@ -117,8 +118,9 @@ def binding_facts(site: BlockSite, inner: Sequence[t.For] | None = None) -> Bind
 def writes_box(site: BlockSite, region: t.BufferRegion, inner: Sequence[t.For]) -> bool:
     """True if, while the loops `inner` run, a block writes every element of the hull of `region` (in its domain)."""
     apart = unfused(site)
-    if apart is not None:
-        return writes_box(apart.site, region, apart.loops(inner))
+    parts = None if apart is None else apart.loops(inner)
+    if apart is not None and parts is not None:
+        return writes_box(apart.site, region, parts)
     bound = _bound(site)
     return bound.filled(bound.accesses.here(region), inner) is not None and bound.guards_only
 
@@ -130,8 +132,25 @@ def guards_only(site: BlockSite) -> bool:
 
 
 def writes_once(block: t.Block, held: Iterable[Var] = ()) -> bool:
-    """True if two instances of a block with different spatial iterators never write one element, while the variables
-    `held` stand still."""
+    """True if a block writes one element, and two instances with different spatial iterators never the same one, while
+    the variables `held` stand still."""
+    lengths = (number_of(axis.extent) for region in block.writes for axis in region.region)
+    return all(length == 1 for length in lengths) and writes_apart(block, held)
+
+
+def starts_apart(block: t.Block, held: Iterable[Var] = ()) -> bool:
+    """Whether the sums of a block have nothing to do with one another, so that all may start before one goes on.
+
+    B[vi // 2] = B[vi // 2] + A[vi, vk]     # not: init for vi = 1 would wipe out the sum for vi = 0, or be added to
+    """
+    written = [region.buffer for region in block.writes]
+    reads = (region.buffer for region in reads_beside_sums(block))
+    return writes_apart(block, held) and not any(buffer is other for buffer in reads for other in written)
+
+
+def writes_apart(block: t.Block, held: Iterable[Var] = ()) -> bool:
+    """True if what two instances of a block with different spatial iterators write has nothing in common, while the
+    variables `held` stand still."""
     scope = Scope()
     still = scope.numbers(held)
     atoms = {item.var: scope.enter(item.var, item.dom.min, item.dom.extent) for item in block.iter_vars}
@@ -139,13 +158,13 @@ def writes_once(block: t.Block, held: Iterable[Var] = ()) -> bool:
     for region in block.writes:
         forms: list[Form] = []
         for axis in region.region:
-            form, extent = scope.form(axis.min), scope.form(axis.extent)
-            if form is None or extent is None or extent.constant != 1:
+            form, length = scope.form(axis.min), number_of(axis.extent)
+            if form is None or not scope.variables_of(form) <= own | still:
                 return False
-            variables = {variable for atom in form.terms for variable in scope.variables(atom)}
-            if not variables <= own | still:
+            moving, _ = scope.parted(form, own)
+            if moving.terms and (not length or moving.common_divisor() % length):
                 return False
-            forms.append(form)
+            forms.append(scope.atoms.divided(moving, length) if moving.terms and length else moving)
         if not Digits(scope, forms, own).injective:
             return False
     return bool(block.writes)

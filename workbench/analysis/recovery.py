@@ -51,8 +51,8 @@ def recovered(loops: Sequence[t.For], touched: Sequence[Touch]) -> set[int]:
     rest takes values in an interval shorter than ``c``, determines ``u``; a loop is determined when all digits of its
     variable are.
     """
-    views = [unfused(touch.site) for touch in touched]
-    if any(view is not None for view in views):
+    views = [view for touch in touched if (view := unfused(touch.site)) is not None]
+    if views and len(views) == len(touched) and all(view.parts == views[0].parts for view in views):
         return _recovered_apart(loops, touched, views)
     known: set[int] = set()
     indices: list[list[_Index]] | None = None
@@ -74,14 +74,11 @@ def recovered(loops: Sequence[t.For], touched: Sequence[Touch]) -> set[int]:
         known |= new
 
 
-def _recovered_apart(loops: Sequence[t.For], touched: Sequence[Touch], views: Sequence[Unfused | None]) -> set[int]:
+def _recovered_apart(loops: Sequence[t.For], touched: Sequence[Touch], views: Sequence[Unfused]) -> set[int]:
     """`recovered` by the loops that fused ones were made of: all of these must be."""
-    parts = {loop: apart for view in views if view is not None for loop, apart in view.parts.items()}
-    if any(view is None or view.parts.get(loop) != apart for view in views for loop, apart in parts.items()):
-        return set()
-    sites = [replace(touch, site=view.site) for touch, view in zip(touched, views, strict=True) if view is not None]
-    known = recovered([part for loop in loops for part in parts.get(loop, (loop,))], sites)
-    return {id(loop.var) for loop in loops if all(id(part.var) in known for part in parts.get(loop, (loop,)))}
+    apart = [replace(touch, site=view.site) for touch, view in zip(touched, views, strict=True)]
+    known = recovered(views[0].with_all(loops), apart)
+    return {id(loop.var) for loop in loops if all(id(part.var) in known for part in views[0].with_all((loop,)))}
 
 
 @dataclass(frozen=True)

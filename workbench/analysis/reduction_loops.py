@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from ..arith.build import conjuncts
 from ..arith.scope import variables_in
@@ -16,23 +16,20 @@ from .unfused import unfused
 
 
 def reduce_variables(site: BlockSite) -> frozenset[int]:
-    """Loop variables (identities) in the bindings of reduction iterators."""
-    return frozenset(
-        id(var)
-        for iter_var, value in site.bindings
-        if iter_var.kind is t.IterKind.REDUCE
-        for var in variables_in(value)
-    )
+    """Loop variables (identities) in the bindings of reduction iterators; sizes that stand there are none."""
+    return _variables(site, (t.IterKind.REDUCE,))
 
 
 def spatial_variables(site: BlockSite) -> frozenset[int]:
     """Loop variables (identities) in the bindings of the other iterators."""
-    return frozenset(
-        id(var)
-        for iter_var, value in site.bindings
-        if iter_var.kind is not t.IterKind.REDUCE
-        for var in variables_in(value)
-    )
+    return _variables(site, set(t.IterKind) - {t.IterKind.REDUCE})
+
+
+def _variables(site: BlockSite, kinds: Collection[t.IterKind]) -> frozenset[int]:
+    bound = {item.var for stmt in site.path if isinstance(stmt, t.Block) for item in stmt.iter_vars}
+    bound |= {stmt.var for stmt in site.path if isinstance(stmt, (t.For, t.LetStmt))}
+    values = (value for iter_var, value in site.bindings if iter_var.kind in kinds)
+    return frozenset(id(var) for value in values for var in variables_in(value) & bound)
 
 
 def steps_through_both(site: BlockSite, loops: Sequence[t.For]) -> bool:

@@ -73,14 +73,7 @@ class BlockSite:
                 break
             around.append(stmt)
         deciding = [region for stmt in (*reversed(around), self.realize) for region in loads_beside(stmt)]
-        declared = self.block.reads
-        if self.block.init is not None:
-            own = {id(region.buffer): region for region in self.block.writes}
-            declared = tuple(
-                region for region in declared
-                if id(region.buffer) not in own or not structural_equal(region, own[id(region.buffer)])
-            )  # fmt: skip
-        return (*declared, *deciding)
+        return (*reads_beside_sums(self.block), *deciding)
 
     @property
     def held(self) -> tuple[Var, ...]:
@@ -378,6 +371,17 @@ def has_only_stores(block: t.Block) -> bool:
     return not block.alloc_buffers and all(
         isinstance(stmt, (t.SeqStmt, t.LetStmt, t.BufferStore)) for stmt in pre_order(parts, t.Stmt)
     )
+
+
+def reads_beside_sums(block: t.Block) -> tuple[t.BufferRegion, ...]:
+    """What a block declares to read, but for what a reduction reads of its own result, where it writes it."""
+    if block.init is None:
+        return block.reads
+    own = {id(region.buffer): region for region in block.writes}
+    return tuple(
+        region for region in block.reads
+        if id(region.buffer) not in own or not structural_equal(region, own[id(region.buffer)])
+    )  # fmt: skip
 
 
 def innermost_loops(path: Sequence[t.Stmt]) -> tuple[t.For, ...]:

@@ -2,23 +2,27 @@
 
     for f in range(n * m): vi = f // m; vj = f % m        # as  for q in range(n): for r in range(m): vi = q; vj = r
 
-Digits of numbers are known to `arith.digits`; those of a size m are, once they have loops of their own.
+Digits of numbers are known to `arith.digits`; those of a size m are, once they have loops of their own.  Where the
+fused loop was split again, the loops that it was split into are put together first.
 
 Invariant: the block runs for the same values of its iterators, in the same order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from ..arith import build
+from ..arith.build import conjuncts
+from ..arith.digits import Digits, Number
 from ..arith.forms import Form
-from ..arith.nodes import FloorDiv, FloorMod, IntImm, PrimExpr, Var
-from ..arith.scope import Scope
+from ..arith.nodes import LT, FloorDiv, FloorMod, IntImm, PrimExpr, Var
+from ..arith.scope import Scope, variables_in
 from ..core.equal import same
-from ..core.node import Node, children, rewrite
+from ..core.node import Node, children, pre_order, rewrite
 from ..tir import nodes as t
 from .tree import BlockSite
 
@@ -28,11 +32,19 @@ class Unfused:
     """A block in loops taken apart, and what became of the loops that were fused."""
 
     site: BlockSite
-    parts: dict[t.For, tuple[t.For, ...]]
+    parts: dict[tuple[t.For, ...], tuple[t.For, ...]]
+    """Loops that stand for one fused loop, the outermost first, and what it is taken apart into."""
 
-    def loops(self, loops: Iterable[t.For]) -> tuple[t.For, ...]:
-        """Loops around the block, taken apart."""
-        return tuple(part for loop in loops for part in self.parts.get(loop, (loop,)))
+    def loops(self, loops: Sequence[t.For]) -> tuple[t.For, ...] | None:
+        """Loops around the block, taken apart; None where they are some of those that stand for one loop, not all."""
+        if any(0 < sum(loop in loops for loop in fused) < len(fused) for fused in self.parts):
+            return None
+        return self.with_all(loops)
+
+    def with_all(self, loops: Sequence[t.For]) -> tuple[t.For, ...]:
+        """Loops around the block, taken apart, where one that stands for a fused loop brings the others along."""
+        whole = {loop: parts for fused, parts in self.parts.items() for loop in fused}
+        return tuple(dict.fromkeys(part for loop in loops for part in whole.get(loop, (loop,))))
 
 
 def unfused(site: BlockSite) -> Unfused | None:
@@ -47,6 +59,24 @@ def _has_size(loop: t.For) -> bool:
 
 
 def _made(site: BlockSite) -> Unfused | None:
+    """The block in its loops taken apart, those that were split put together before."""
+    whole, split = site, dict[t.For, tuple[t.For, ...]]()
+    while (joined := _joined(whole)) is not None:
+        whole = joined.site
+        split[joined.loop] = joined.loops
+    found = _apart(whole)
+    if found is None or not split.keys() <= {loop for fused in found.parts for loop in fused}:
+        split, found = {}, _apart(site)
+    if found is None:
+        return None
+    parts = {split.get(fused[0], fused): parts for fused, parts in found.parts.items()}
+    inside = {node for node in pre_order(site.block) if isinstance(node, Var)}
+    if any(loop.var in inside for fused in parts for loop in fused):
+        return None  # the block's iterators do not say all that it does
+    return Unfused(found.site, parts)
+
+
+def _apart(site: BlockSite) -> Unfused | None:
     parts: dict[t.For, tuple[t.For, ...]] = {}
     realize = site.realize
     for loop in filter(_has_size, site.loops):
@@ -64,7 +94,73 @@ def _made(site: BlockSite) -> Unfused | None:
     if not parts:
         return None
     path = [step for stmt in site.path for step in (parts.get(stmt, (stmt,)) if isinstance(stmt, t.For) else (stmt,))]
-    return Unfused(replace(site, realize=realize, path=tuple(path), facts={}), parts)
+    made_site = replace(site, realize=realize, path=tuple(path), facts={})
+    return Unfused(made_site, {(loop,): apart for loop, apart in parts.items()})
+
+
+# --- loops that a fused one was split into ------------------------------------------------------------------------
+
+
+class _Joined(NamedTuple):
+    site: BlockSite
+    loop: t.For
+    loops: tuple[t.For, ...]
+
+
+_WHOLE: WeakKeyDictionary[t.For, list[tuple[PrimExpr, PrimExpr, t.For]]] = WeakKeyDictionary()
+"""The loops that innermost loops are parts of, by the sum and its limit: all blocks in them have the same loop."""
+
+
+def _joined(site: BlockSite) -> _Joined | None:
+    """A block in one loop for several that are read only as their sum, which is divided by a size.
+
+    for o in range((n * m + 15) // 16): for i in range(16): vi = (o * 16 + i) // m, where o * 16 + i < n * m
+    """
+    scope = site.forms
+    for value in site.realize.iter_values:
+        for node in pre_order(value):
+            if isinstance(node, (FloorDiv, FloorMod)) and not isinstance(node.b, IntImm):
+                number = Digits(scope, (), site.atoms).number(scope.linear(node.a))
+                made = _in_one_loop(site, node.a, number) if number is not None else None
+                if made is not None:
+                    return made
+    return None
+
+
+def _in_one_loop(site: BlockSite, total: PrimExpr, number: Number) -> _Joined | None:
+    scope, form = site.forms, site.forms.linear(total)
+    chain = tuple(loop for loop in site.loops if scope.number_of(loop.var) in number.loops)
+    at = site.path.index(chain[0])
+    if len(chain) < 2 or site.path[at : at + len(chain)] != chain or number.still.constant != 0:
+        return None
+    if [scope.number_of(loop.var) for loop in reversed(chain)] != [*number.loops] or number.values is None:
+        return None
+    conditions = conjuncts(site.realize.predicate)
+    ends = [one for one in conditions if isinstance(one, LT) and scope.linear(one.a).same_as(form)]
+    limit = ends[0].b if ends else scope.index(number.values)
+    if limit.dtype != total.dtype or not scope.at_most(scope.linear(limit), number.values):
+        return None
+    known = _WHOLE.setdefault(chain[-1], [])
+    if not any(same(total, one) and same(limit, other) for one, other, _ in known):
+        var = Var(f"{chain[0].var.name}_whole", total.dtype)
+        known.append((total, limit, chain[0].replace(var=var, extent=limit)))
+    loop = next(whole for one, other, whole in known if same(total, one) and same(limit, other))
+
+    def post(node: Node) -> Node | None:
+        if isinstance(node, (FloorDiv, FloorMod)) and scope.linear(node.a).same_as(form):
+            return node.replace(a=loop.var)
+        return None
+
+    values = tuple(rewrite(value, post) for value in site.realize.iter_values)
+    predicate = rewrite(build.all_of(*(one for one in conditions if one not in ends[:1])), post)
+    if any(variables_in(expr) & {loop.var for loop in chain} for expr in (*values, predicate)):
+        return None
+    realize = site.realize.replace(iter_values=values, predicate=predicate)
+    path = (*site.path[:at], loop, *site.path[at + len(chain) :])
+    return _Joined(replace(site, realize=realize, path=path, facts={}), loop, chain)
+
+
+# --- loops taken apart --------------------------------------------------------------------------------------------
 
 
 _PAIRS: WeakKeyDictionary[t.For, list[tuple[PrimExpr, t.For, t.For]]] = WeakKeyDictionary()

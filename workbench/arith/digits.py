@@ -7,6 +7,7 @@ that is made of digits itself (a fused index).
     Digits(scope, [f // 3, f % 3], {f}).injective       # the two digits determine f
     Digits(scope, [i * 4 + j], {i, j}).fills            # j < 4: all of 0 ... 4 n - 1; j < 3: gaps
     Digits(scope, [f // 3, f % 3], {f}).fills           # a box, if f takes a multiple of 3 values, from 0 on
+    Digits(scope, [i * n + j], {i, j}).injective        # j < n: by `radix`, as whole numbers only
 
 Invariant: answers are sound, not complete: False means "not shown".
 """
@@ -21,6 +22,7 @@ from typing import Any, NamedTuple
 
 from .forms import Form, Unit
 from .nodes import Var
+from .radix import radix
 from .scope import Scope
 
 
@@ -43,6 +45,16 @@ class Run(NamedTuple):
 
     def shifted(self, amount: int) -> Run:
         return Run(self.low.shifted(amount), self.high.shifted(amount), self.size)
+
+
+class Number(NamedTuple):
+    """What stands still and a number of mixed radix: it takes each of so many values once, from `still` on."""
+
+    loops: tuple[int, ...]
+    """Those of more than one value, the finest first."""
+    still: Form
+    values: Form | None
+    """None where it is not known: two extents below 0 leave no iterations, but their product is above 0."""
 
 
 class Digits:
@@ -105,14 +117,18 @@ class Digits:
         """The values of each form, where they take all between their ends, in every combination; else None."""
         found: list[Run] = []
         every: list[Digit] = []
+        used: set[int] = set()
         for form in self.forms:
             read = self.of(form)
-            run = self._sum(*read) if read is not None else None
-            if read is None or run is None:
+            number = self.number(form) if read is None else None
+            run = self._sum(*read) if read is not None else self._counting(form, number)
+            loops = number.loops if number is not None else ()
+            if run is None or not used.isdisjoint(loops):
                 return None
             found.append(run)
-            every += read[0]
-        return tuple(found) if self._take_all_combinations(every) else None
+            every += [] if read is None else read[0]
+            used.update(loops)
+        return tuple(found) if self._take_all_combinations(every, used) else None
 
     @property
     def fills(self) -> bool:
@@ -179,11 +195,33 @@ class Digits:
         read = self.of(source)
         return self._sum(*read) if read is not None and self._take_all_combinations(read[0]) else None
 
-    def _take_all_combinations(self, digits: Iterable[Digit]) -> bool:
+    def number(self, form: Form) -> Number | None:
+        """A form as a number whose places are sizes, ``i * n + j`` with j below n; None if it is none."""
+        extents: dict[int, Form] = {}
+        for variable in self.scope.variables_of(form).intersection(self.own):
+            run = self.taken.get(variable) or run_of(self.scope, variable, self.own)
+            if run is None or run.low.constant != 0 or self.scope.moves(run.high, self.own):
+                return None
+            extents[variable] = run.high.shifted(1)
+        loops = radix(self.scope, form, extents)
+        if not loops:
+            return None
+        count = None if sum(not self.scope.is_natural(extent) for extent in extents.values()) > 1 else Form({}, 1)
+        for extent in extents.values():
+            count = None if count is None else self.scope.atoms.product(count, extent)
+        return Number(tuple(loops), self.scope.parted(form, extents)[1], count)
+
+    def _counting(self, form: Form, number: Number | None) -> Run | None:
+        if number is None or number.values is None:
+            return None
+        return self._limited(form, Run(number.still, number.still.plus(number.values).shifted(-1), inf))
+
+    def _take_all_combinations(self, digits: Iterable[Digit], used: Iterable[int] = ()) -> bool:
+        """Whether digits take all of their values in every combination, none of the variables `used` among theirs."""
         sources: dict[Any, list[Digit]] = {}
         for digit in digits:
             sources.setdefault(digit.source.key, []).append(digit)
-        seen: set[int] = set()
+        seen = set(used)
         for parts in sources.values():
             variables = {var for atom in parts[0].source.terms for var in self.scope.variables(atom)}
             if not variables <= set(self.own) or variables & seen or not self._are_independent(parts):
@@ -220,8 +258,13 @@ class Digits:
 
     def _is_read(self, form: Form, unknown: set[int], known: dict[Any, dict[int, Digit]]) -> bool:
         """Read the digits of a form whose value is known, where none hides another."""
-        read = Digits(self.scope, (), unknown).of(form)
-        if read is None or not self._are_apart(read[0]):
+        digits = Digits(self.scope, (), unknown)
+        read = digits.of(form)
+        if read is None:
+            number = digits.number(form)
+            unknown.difference_update(() if number is None else number.loops)
+            return number is not None
+        if not self._are_apart(read[0]):
             return False
         for digit in read[0]:
             if digit.high == inf and digit.low == 1 and (variable := self._variable(digit.source)) is not None:

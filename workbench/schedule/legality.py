@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 
 from ..analysis import dependence
+from ..analysis.bindings import starts_apart
 from ..analysis.dependence import Conflict
 from ..analysis.recovery import Touch, recovered, touches
 from ..analysis.reduction_loops import (
@@ -335,10 +336,18 @@ def _sums_over(site: BlockSite, left: Sequence[t.For], chain: Sequence[t.For]) -
     """True if the loops in `left` only step through a reduction that may be reassociated."""
     if reduction_operator(site.block) is None or not runs_once(site):
         return False
-    if site.block.init is not None and not initialises_first(site):
+    if not _starts_as_before(site):
         return False
     only_reduced = reduce_variables(site) - spatial_variables(site)
     return all(id(loop.var) in only_reduced for loop in left)
+
+
+def _starts_as_before(site: BlockSite) -> bool:
+    """Whether each sum of a block starts where its init runs, in whatever order its iterations come.
+
+    It may have none; else the iteration that initialises must be the first of its own sum, and touch no other.
+    """
+    return site.block.init is None or (initialises_first(site) and starts_apart(site.block, site.held))
 
 
 def _exactly_reorderable(
@@ -350,8 +359,8 @@ def _exactly_reorderable(
         site = one.site
         if one.site is not other.site or reduction_operator(site.block) is None or not runs_once(site):
             return False
-        if site.block.init is not None and (steps_through_both(site, before) or not initialises_first(site)):
-            return False  # the iteration that initialises may not be the first of its sum any more
+        if not _starts_as_before(site) or (site.block.init is not None and steps_through_both(site, before)):
+            return False
         if any(region.buffer is one.region.buffer for region in site.block.writes):
             sums.add(one.region.buffer.name)
             return True

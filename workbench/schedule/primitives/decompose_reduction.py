@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...analysis import dependence
+from ...analysis.bindings import starts_apart
 from ...analysis.isl_text import NotAffine
 from ...analysis.reduction_loops import initialises_first, reduce_variables, runs_once, spatial_variables
 from ...analysis.regions import detect
@@ -94,6 +95,16 @@ def _check_loops(state: ScheduleState, site: BlockSite, at: int) -> None:
         expected="each instance of the block run once inside the loop",
         fix="decompose at an inner loop",
         nodes=(site.loops[at], site.block),
+    )
+    require_legal(
+        state,
+        starts_apart(site.block, site.held),
+        "E-SCHEDULE-INIT-SHARED",
+        f"cannot show that all sums of {site.name} may start before one goes on",
+        found="writes that are not apart for each point of the spatial iterators, or reads of other sums",
+        expected="a reduction whose sums share no element, and read of no other one",
+        fix="write each sum to an element of its own",
+        nodes=(site.block,),
     )
     require_legal(
         state,

@@ -15,8 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ...analysis.bindings import starts_apart
 from ...analysis.dataflow import Dataflow, tells_apart
-from ...analysis.tree import loops_nested
+from ...analysis.tree import loads_from, loops_nested
 from ...arith import nodes as n
 from ...arith.build import all_of, cast, conjuncts, equal, logical_and
 from ...core.node import EMPTY, FrozenMap, Node, children, pre_order, rewrite, substitute
@@ -113,7 +114,8 @@ def _decomposed_init(loop: t.For, placed: _Placement) -> t.Stmt | None:
     """The init of a reduction as a nest of its own before `loop`; None where that is not possible.
 
     `loop` must be the outermost loop of the reduction, and all loops from it to the block must be nested directly.
-    No two iterations may do the same: each sum starts once, so that running all inits first changes nothing.
+    Running all inits first must change nothing: each sum starts once, no two share an element, none reads of another
+    one, and what decides where sums stand does not change in the loops.
     """
     chain, inner = loops_nested(loop)
     if not isinstance(inner, t.BlockRealize) or inner.block.init is None or id(inner.block) in placed.initialised:
@@ -129,8 +131,11 @@ def _decomposed_init(loop: t.For, placed: _Placement) -> t.Stmt | None:
     others = [value for iterator, value in pairs if iterator.kind is not t.IterKind.REDUCE]
     if any(_uses(value, step.var) for value in others for step in driving):
         return None
-    if not tells_apart([value for _, value in pairs], chain):
-        return None  # a sum may start again in there
+    deciding = (*inner.iter_values, inner.predicate, *(end for step in chain for end in (step.min, step.extent)))
+    if any(loads_from(expr, {region.buffer for region in block.writes}) for expr in deciding):
+        return None
+    if not (tells_apart(inner.iter_values, chain) and starts_apart(block, _held(block, chain))):
+        return None
     first: dict[Any, Any] = {step.var: step.min for step in driving}
     if not all(_at_minimum(iterator, value, first) for iterator, value in pairs):
         return None
@@ -146,6 +151,12 @@ def _decomposed_init(loop: t.For, placed: _Placement) -> t.Stmt | None:
         made = step.replace(body=made)
     made = fold(substitute(substitute(made, first), fresh))
     return rewrite(made, lambda node: _renamed_loop(node, fresh))
+
+
+def _held(block: t.Block, chain: list[t.For]) -> set[n.Var]:
+    """What stands in the regions of a block and is set outside of some loops around it."""
+    free = {node for region in block.writes for node in pre_order(region) if isinstance(node, n.Var)}
+    return free - {item.var for item in block.iter_vars} - {step.var for step in chain}
 
 
 def _renamed_loop(node: Any, fresh: dict[n.Var, n.Var]) -> Any:
