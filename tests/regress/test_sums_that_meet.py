@@ -29,7 +29,9 @@ def main(A: T.Buffer((4, 3), "float32"), N: T.Buffer((1,), "int64"), C: T.Buffer
 """
 SUMS = {
     "one element": ("A[vi, vk]", "C[vi // 2]", "C[vi // 2] = 0.0", "C[vi // 2] = C[vi // 2] + A[vi, vk]"),
-    "an init that reads another": ("A[vi, vk], C[vi]", "C[vi + 1]", "C[vi + 1] = C[vi]", "C[vi + 1] = C[vi + 1] + A[vi, vk]"),
+    "an init that reads another": (
+        "A[vi, vk], C[vi]", "C[vi + 1]", "C[vi + 1] = C[vi]", "C[vi + 1] = C[vi + 1] + A[vi, vk]",
+    ),
     "a neighbour": ("A[vi, vk], C[vi + 1]", "C[vi]", "C[vi] = 0.0", "C[vi] = C[vi] + A[vi, vk] + C[vi + 1]"),
     "the greatest": ("A[vi, 0:3]", "C[vi // 2]", "C[vi // 2] = A[vi, 0]", "C[vi // 2] = T.max(C[vi // 2], A[vi, vk])"),
 }  # fmt: skip

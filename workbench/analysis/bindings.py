@@ -16,12 +16,13 @@ from ..arith.forms import Form
 from ..arith.nodes import IntImm, Var
 from ..arith.scope import Scope, number_of
 from ..core.dtype import DataType
+from ..core.per_node import per_node
 from ..tir import nodes as t
 from ..tir.build import point_region
 from .accesses import Access, Accesses, Condition
 from .box_forms import Box, Span, holds
 from .filled_boxes import filled
-from .tree import BlockSite, extent_of, reads_beside_sums
+from .tree import BlockSite, extent_of, has_only_stores, reads_beside_sums
 from .unfused import unfused
 
 
@@ -122,7 +123,37 @@ def writes_box(site: BlockSite, region: t.BufferRegion, inner: Sequence[t.For]) 
     if apart is not None and parts is not None:
         return writes_box(apart.site, region, parts)
     bound = _bound(site)
-    return bound.filled(bound.accesses.here(region), inner) is not None and bound.guards_only
+    made = bound.filled(bound.accesses.here(region), inner) if writes_all(site.block) else None
+    return made is not None and bound.guards_only
+
+
+@per_node
+def writes_all(block: t.Block) -> bool:
+    """Whether a block surely writes all that it declares to, each time it runs, or when its init does.
+
+    if A[vi] > 5: C[vi] = A[vi]             # does not
+    """
+    return has_only_stores(block) or any(
+        all(_is_written(part, region) for region in block.writes)
+        for part in (block.body, block.init) if part is not None
+    )  # fmt: skip
+
+
+def _is_written(body: t.Stmt, region: t.BufferRegion) -> bool:
+    accesses = Accesses(body)
+    scope = accesses.scope
+    wanted: list[Span] = []
+    for axis in region.region:
+        low, length = scope.form(axis.min), scope.form(axis.extent)
+        if low is None or length is None:
+            return False
+        wanted.append(Span((low,), (low.plus(length).shifted(-1),)))
+    for write in accesses.of(region.buffer, True):
+        if not write.conditions and accesses.is_clear:
+            box = filled(accesses, write, frozenset(accesses.atoms[loop] for loop in write.loops))
+            if box is not None and holds(scope, box, tuple(wanted)):
+                return True
+    return False
 
 
 def guards_only(site: BlockSite) -> bool:

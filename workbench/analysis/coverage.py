@@ -14,7 +14,7 @@ from typing import Any
 from ..arith.nodes import IntImm, PrimExpr, Var
 from ..arith.scope import variables_in
 from ..tir import nodes as t
-from .bindings import binding_facts
+from .bindings import binding_facts, writes_all
 from .dependence import site_writer
 from .flow import guarded
 from .flow_model import running_conditions
@@ -65,6 +65,8 @@ def fills_domain(site: BlockSite) -> bool:
 
     for i, k in grid(4, 8): where k < 5: C[vi] += A[vi, vk]         # does, though it does not run everywhere
     """
+    if not writes_all(site.block):
+        return False
     spatial = [(item, value) for item, value in site.bindings if item.kind is not t.IterKind.REDUCE]
     begun = () if site.block.init is None else [pair for pair in site.bindings if pair[0].kind is t.IterKind.REDUCE]
     if binding_facts(site).covers:

@@ -228,6 +228,7 @@ class Dataflow:
         moving = [limit for limit in limits if limit.terms and not scope.moves(limit, self.accesses.iterators)]
         return Given(frozenset(one.key for one in read.conditions), tuple({one.key: one for one in moving}.values()))
 
+
 def tells_apart(values: Sequence[n.PrimExpr], loops: Sequence[t.For]) -> bool:
     """Whether it is shown that no two iterations of `loops`, in one of the loops around, have the same `values`."""
     scope = Scope()

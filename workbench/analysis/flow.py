@@ -77,6 +77,26 @@ def _point(at: tuple[int, ...]) -> str:
     return f"({', '.join(map(str, at))})"
 
 
+@dataclass(frozen=True)
+class Stranger:
+    """An instance that does not run now, and could not run then."""
+
+    block: str
+    at: tuple[int, ...]
+    outside: str = ""
+    """An element beyond the ends of its buffer, if it would touch one."""
+
+    @property
+    def is_certain(self) -> bool:
+        """All conditions are affine, else nothing is said."""
+        return True
+
+    def text(self) -> str:
+        """make at (3) would run, which it does not now; it would touch B[3], which is outside of the buffer"""
+        told = f"{self.block} at {_point(self.at)} would run, which it does not now"
+        return f"{told}; it would touch {self.outside}, which is outside of the buffer" if self.outside else told
+
+
 @dataclass
 class Flow:
     """The value flow of a function."""
@@ -156,14 +176,14 @@ def difference(
     updates: Collection[str] = (),
     copies: Collection[str] = (),
     aliases: Mapping[int, Alias] | None = None,
-) -> Difference | None:
-    """The first read that would get another value in `after`; None if there is none.
+) -> Difference | Stranger | None:
+    """The first read that would get another value in `after`, or instance that could not run; None if there is none.
 
     `copies`: blocks of `after` that only copy, through which values are followed.  `aliases`: for buffers of `after`
     (by identity), the buffer of `before` whose values they hold.  Raises `NotAffine`.
     """
 
-    def question(isl: Any) -> Difference | None:
+    def question(isl: Any) -> Difference | Stranger | None:
         old, new = flow_of(before, updates), flow_of(after, updates)
         if not old.is_uniform:
             raise NotAffine("blocks run several times with different values")
@@ -172,8 +192,10 @@ def difference(
         strangers = readers.apply_domain(new.model.readers).domain().subtract(old.model.runs)
         told = _Told(isl, {**old.model.names, **new.model.names}, new.model)
         if not strangers.is_empty():
-            name, at = told.tuple_of(_first(strangers))
-            return Difference(name, at, "what it does not run for now", (), ())
+            return Stranger(*told.tuple_of(_first(strangers)))
+        outside = _outside(old.model, new.model)
+        if not outside.is_empty():
+            return told.stranger(outside)
         every = old.model.elements.union(new.model.elements).identity()
         expected = old.sources.apply_range(new.model.readers.reverse().product(every)).intersect_range(readers.wrap())
         changed = sources.subtract(expected).union(expected.subtract(sources)).range()
@@ -187,6 +209,17 @@ def difference(
         return None if changed.is_empty() else told.difference(changed, expected, sources)
 
     return guarded(question)
+
+
+def _outside(old: Model, new: Model) -> Any:
+    """[instance -> element beyond the ends of its buffer], of the instances that do not run in `old`.
+
+    What runs in both touches what it touched: regions are declared, and may be wider than what is touched.
+    """
+    added = new.runs.subtract(old.runs)
+    if added.is_empty():
+        return added
+    return new.outside().apply_domain(new.instances).intersect_domain(added).wrap()
 
 
 def _copied_unset(isl: Any, flow: Flow, copies: Collection[str], func: t.PrimFunc) -> Any:
@@ -297,10 +330,19 @@ class _Told:
         point = self.isl.UnionSet.from_point(_first(changed))
         read = point.unwrap()
         reader, at = self.tuple_of(read.domain().apply(self.model.readers).sample_point())
-        buffer, index = self.tuple_of(read.range().sample_point())
-        element = f"{buffer}[{', '.join(map(str, index))}]"
+        element = self.element(read.range().sample_point())
         old, new = before.intersect_range(point).domain(), after.intersect_range(point).domain()
         return Difference(reader, at, element, self.writers(old.subtract(new)), self.writers(new.subtract(old)))
+
+    def stranger(self, outside: Any) -> Stranger:
+        """One of [instance -> element]."""
+        read = self.isl.UnionSet.from_point(_first(outside)).unwrap()
+        block, at = self.tuple_of(read.domain().sample_point())
+        return Stranger(block, at, self.element(read.range().sample_point()))
+
+    def element(self, point: Any) -> str:
+        buffer, index = self.tuple_of(point)
+        return f"{buffer}[{', '.join(map(str, index))}]"
 
     def writers(self, writers: Any) -> tuple[str, ...]:
         """One instance of each block in a set."""

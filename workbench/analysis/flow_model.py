@@ -46,6 +46,8 @@ class Moved:
         return here.reverse().apply_range(there)
 
 
+_Touched = tuple[Writer, str, str, list[str], list[str]]
+"""An access: the execution and the buffer as tuples, where it reaches, and what says that this is in the buffer."""
 Alias = t.Buffer | Moved
 """Where the values of a buffer come from: the same elements of another one, or others of it."""
 
@@ -71,6 +73,17 @@ class Model:
     """Blocks and buffers by the names of tuples."""
     buffers: dict[int, tuple[str, int]]
     """Tuple and rank of buffers, by identity."""
+    touched: list[_Touched]
+
+    def outside(self) -> Any:
+        """{ execution -> element that it touches beyond the ends of the buffer }."""
+        found = library().UnionMap("{ }")
+        for writer, name, element, within, inside in self.touched:
+            beyond = " or ".join(f"not ({condition})" for condition in inside)
+            body = f"{name} -> {element}[{tuple_of('e', len(inside))}]"
+            if inside:
+                found = found.union(_union_map(relation(writer, body, [*within, f"({beyond})"])))
+        return found
 
     def instances_of(self, blocks: Collection[str]) -> Any:
         """The instances of some blocks."""
@@ -141,6 +154,7 @@ class _Builder:
         }
         self.runs: list[Any] = []
         self.elements: list[Any] = []
+        self.touched: list[_Touched] = []
         self.times = max((len(_time(tree, site)) for site in tree.leaves), default=0) + 2
 
     def model(self) -> Model:
@@ -154,6 +168,7 @@ class _Builder:
             elements=self._joined(self.elements, "UnionSet"),
             names=self.names,
             buffers=self.buffers,
+            touched=self.touched,
         )
 
     def _joined(self, parts: list[Any], kind: str) -> Any:
@@ -202,12 +217,14 @@ class _Builder:
     def _access(
         self, kind: str, writer: Writer, name: str, loops: str, region: t.BufferRegion, domain: list[str]
     ) -> None:
-        conditions = [*domain]
+        within, inside = [*domain], list[str]()
         for number, (axis, extent) in enumerate(zip(region.region, region.buffer.shape, strict=True)):
             low, length = writer.expr(axis.min), writer.expr(axis.extent)
-            conditions.append(f"{low} <= e{number} < {low} + {length} and 0 <= e{number} < {writer.expr(extent)}")
-        element = self._buffer(region.buffer)
-        self._map(kind, writer, f"{name}[{loops}] -> {element}[{tuple_of('e', len(region.region))}]", conditions)
+            within.append(f"{low} <= e{number} < {low} + {length}")
+            inside.append(f"0 <= e{number} < {writer.expr(extent)}")
+        execution, element = f"{name}[{loops}]", self._buffer(region.buffer)
+        self.touched.append((writer, execution, element, within, inside))
+        self._map(kind, writer, f"{execution} -> {element}[{tuple_of('e', len(inside))}]", [*within, *inside])
 
     def _buffer(self, buffer: t.Buffer) -> str:
         name, rank = buffer_name(buffer), len(buffer.shape)
@@ -284,6 +301,8 @@ def _require_understood(tree: Tree, site: BlockSite, updates: Collection[str]) -
     impure = next((call for call in post_order(block) if isinstance(call, a.Call) and not is_pure(call.op)), None)
     if impure is not None:
         raise NotAffine(f"{site.name} calls {impure.op}, which may have effects")
+    if site.used_loops:
+        raise NotAffine(f"{site.name} uses the loop {site.used_loops[0].var.name} itself, beside its iterators")
     for region in block.writes:
         if not all(isinstance(axis.extent, a.IntImm) and axis.extent.value == 1 for axis in region.region):
             raise NotAffine(f"{site.name} writes more than single elements")

@@ -75,6 +75,12 @@ class BlockSite:
         deciding = [region for stmt in (*reversed(around), self.realize) for region in loads_beside(stmt)]
         return (*reads_beside_sums(self.block), *deciding)
 
+    @cached_property
+    def used_loops(self) -> tuple[t.For, ...]:
+        """The loops around that the block uses itself: its iterators do not say all of what it does."""
+        inside = _variables_of(self.block)
+        return tuple(stmt for stmt in self.path if isinstance(stmt, t.For) and stmt.var in inside)
+
     @property
     def held(self) -> tuple[Var, ...]:
         """The iterators of the block around this one, which stand still here."""
@@ -371,6 +377,13 @@ def has_only_stores(block: t.Block) -> bool:
     return not block.alloc_buffers and all(
         isinstance(stmt, (t.SeqStmt, t.LetStmt, t.BufferStore)) for stmt in pre_order(parts, t.Stmt)
     )
+
+
+@per_node
+def _variables_of(block: t.Block) -> frozenset[Var]:
+    """Those in what a block does, not in its iterators' domains."""
+    parts = [block.body, *block.reads, *block.writes, *(() if block.init is None else (block.init,))]
+    return frozenset(node for node in pre_order(parts) if isinstance(node, Var))
 
 
 def reads_beside_sums(block: t.Block) -> tuple[t.BufferRegion, ...]:

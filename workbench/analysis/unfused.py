@@ -70,9 +70,8 @@ def _made(site: BlockSite) -> Unfused | None:
     if found is None:
         return None
     parts = {split.get(fused[0], fused): parts for fused, parts in found.parts.items()}
-    inside = {node for node in pre_order(site.block) if isinstance(node, Var)}
-    if any(loop.var in inside for fused in parts for loop in fused):
-        return None  # the block's iterators do not say all that it does
+    if any(loop in site.used_loops for fused in parts for loop in fused):
+        return None
     return Unfused(found.site, parts)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..analysis.bindings import starts_apart
 from ..analysis.reduction_loops import initialises_first, runs_once
 from ..analysis.regions import Bound, union
 from ..analysis.tree import BlockSite
@@ -127,6 +128,13 @@ def _check_init(site: BlockSite, inside: Sequence[t.For]) -> None:
             found="a reduction that starts several times in the tile, and would start once before it",
             expected="each instance of the block run once inside the tile",
             fix="choose a loop inside of those that repeat the reduction", nodes=(site.realize,),
+        )  # fmt: skip
+    if not starts_apart(site.block, site.held):
+        raise refuse(
+            CODE, f"cannot take a tile out of {site.name}: its sums are not shown to be apart",
+            found="writes that are not apart for each point of the spatial iterators, or reads of other sums",
+            expected="sums that may all start before one goes on",
+            fix="write each sum to an element of its own", nodes=(site.realize,),
         )  # fmt: skip
     if not initialises_first(site):
         raise refuse(

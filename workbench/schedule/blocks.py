@@ -184,6 +184,7 @@ def _own_irregularities(state: ScheduleState, site: BlockSite) -> Iterator[str]:
         yield "it may add a value several times"
     if not writes_once(block, site.held):
         yield "its writes are not single elements, one for each point of its spatial iterators"
+    yield from (f"it uses the loop {loop.var.name} itself, beside its iterators" for loop in site.used_loops)
     yield from _own_reads(state, site)
 
 

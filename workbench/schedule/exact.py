@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from ..analysis.flow import Difference, difference, inline_difference
+from ..analysis.flow import Difference, Stranger, difference, inline_difference
 from ..analysis.flow_model import Alias
 from ..analysis.reduction_loops import initialises_first
 from ..analysis.tree import BlockSite, Tree
@@ -59,7 +59,9 @@ def settle_inline(state: ScheduleState, working: ScheduleState, producer: BlockS
         _settled(state, working.doubts, verdict)
 
 
-def _settled(state: ScheduleState, doubts: Sequence[IllegalError], verdict: Verdict[Difference]) -> bool:
+def _settled(
+    state: ScheduleState, doubts: Sequence[IllegalError], verdict: Verdict[Difference] | Verdict[Difference | Stranger]
+) -> bool:
     """True where it is proven that nothing changes; else the doubts are refused (or noted, if unsafe)."""
     if verdict.answer:
         return True

@@ -88,8 +88,25 @@ def by_iterators(site: BlockSite, indices: tuple[PrimExpr, ...]) -> Reindexed:
         fix="leave it as it is",
         nodes=(site.block,),
     )
+    _require_one_size(site, used)
     shifted = tuple(build.subtract(item.var, item.dom.min) for item in used)
     return Reindexed(used, indices, shifted, tuple(item.dom.extent for item in used))
+
+
+def _require_one_size(site: BlockSite, used: Sequence[t.IterVar]) -> None:
+    """Refuse iterators whose domains move with loops: a buffer of their sizes has no size of its own."""
+    moving = {stmt.var for stmt in site.path if isinstance(stmt, t.For)}
+    for item in used:
+        ends = variables_in(item.dom.min) | variables_in(item.dom.extent)
+        require(
+            ends.isdisjoint(moving),
+            "E-SCHEDULE-REINDEX-ACCESS",
+            f"the domain of {item.var.name} of {site.name} moves with loops around it",
+            found=f"a size that {', '.join(sorted(var.name for var in ends & moving))} decides",
+            expected="iterators of one domain each",
+            fix="cache the buffer instead: cache_read, cache_write",
+            nodes=(site.block,),
+        )
 
 
 def by_map(site: BlockSite, indices: tuple[PrimExpr, ...], index_map: IndexMap) -> Reindexed:
@@ -122,6 +139,7 @@ def by_map(site: BlockSite, indices: tuple[PrimExpr, ...], index_map: IndexMap) 
     shape = mapped_shape(index_map, extents, (site.block,))
     require_injective(index_map, extents, False, (site.block,))
     used = tuple(item for var, item in pairs if id(var) in mapped)
+    _require_one_size(site, used)
     new = tuple(index_map.map_indices([item.var for item in own]))
     return Reindexed(used, indices, new, shape)
 

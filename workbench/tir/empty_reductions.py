@@ -14,12 +14,14 @@ The init belongs to the element of C, not to an iteration of k: where k has none
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from ..arith import nodes as n
 from ..arith.build import all_of, any_of, conjuncts, const, less_equal, logical_not
 from ..arith.scope import Scope, variables_in
-from ..core.node import EMPTY, pre_order, substitute
+from ..core.equal import same
+from ..core.node import EMPTY, Node, pre_order, rewrite, substitute
 from . import nodes as t
 
 Path = tuple[t.For, ...]
@@ -60,18 +62,20 @@ def empty_reductions(loop: t.For, sizes: Collection[n.Var]) -> Iterator[tuple[n.
         if empty and surely:  # a predicate keeps all out (a split)
             never = [const(True)]
         else:
-            never = _never(realize.predicate, driving, sizes)
+            never = _never(realize, driving, sizes)
         if not never:
             continue
         yield any_of(*never), _inits(realize, chain, driving, sizes), realize.block
 
 
-def _never(predicate: n.PrimExpr, driving: Sequence[t.For], sizes: Collection[n.Var]) -> list[n.PrimExpr]:
+def _never(realize: t.BlockRealize, driving: Sequence[t.For], sizes: Collection[n.Var]) -> list[n.PrimExpr]:
     """Conditions of which one holds where nothing of a reduction runs: none, where something surely does."""
     if not all(_surely_runs(step) for step in driving):
         return [less_equal(step.extent, const(0)) for step in driving]
     begin = {step.var: step.min for step in driving}
-    ends = (substitute(part, begin) for part in conjuncts(predicate) if _ends_loops(part, driving, sizes))
+    values = _reduced_values(realize)
+    parts = conjuncts(realize.predicate)
+    ends = (substitute(part, begin) for part in parts if _ends_loops(part, driving, sizes, values))
     return [logical_not(part) for part in ends if not Scope().holds(part)]
 
 
@@ -114,18 +118,20 @@ def _inits(realize: t.BlockRealize, chain: Path, driving: list[t.For], sizes: Co
         if step not in driving
     ]
     values: list[n.PrimExpr] = []
+    predicate = realize.predicate
     for one, value in kept:
         if any(_uses(value, step) for step in driving):
             var = n.Var(one.var.name, one.var.dtype)
             loops.append(t.For(var, one.dom.min, one.dom.extent, t.ForKind.SERIAL, _NOTHING))
             values.append(var)
+            predicate = rewrite(predicate, partial(_instead, value, var))  # f // 16 < 3 is about the element, too
         else:
             values.append(substitute(value, fresh))
     if all(_surely_runs(step) for step in driving):
-        conditions = init_conditions(realize.predicate, driving, sizes)
+        conditions = init_conditions(predicate, driving, sizes, _reduced_values(realize))
     else:  # there are no iterations: what tells them apart does not matter
         begin = {step.var: step.min for step in driving}
-        of_elements = (part for part in conjuncts(realize.predicate) if not _speaks_of_loops(part, driving, sizes))
+        of_elements = (part for part in conjuncts(predicate) if not _speaks_of_loops(part, driving, sizes))
         conditions = [substitute(part, begin) for part in of_elements]
     own = {one.var: n.Var(one.var.name, one.var.dtype) for one, _ in kept}
     assert block.init is not None
@@ -138,13 +144,22 @@ def _inits(realize: t.BlockRealize, chain: Path, driving: list[t.For], sizes: Co
     return made
 
 
+def _instead(value: n.PrimExpr, var: n.Var, node: Node) -> Node | None:
+    return var if isinstance(node, n.PrimExpr) and same(node, value) else None
+
+
 def init_conditions(
-    predicate: n.PrimExpr, driving: Sequence[t.For], sizes: Collection[n.Var]
+    predicate: n.PrimExpr, driving: Sequence[t.For], sizes: Collection[n.Var], values: Sequence[n.PrimExpr] = ()
 ) -> list[n.PrimExpr]:
     """What of a block's predicate its init asks for, with the reduction's loops at their beginnings: what only says
-    where these loops end says which iterations there are, and not which elements."""
+    where these loops end, or the `values` of reduction iterators, says which iterations there are, and not which
+    elements."""
     begin = {step.var: step.min for step in driving}
-    return [substitute(part, begin) for part in conjuncts(predicate) if not _ends_loops(part, driving, sizes)]
+    return [substitute(part, begin) for part in conjuncts(predicate) if not _ends_loops(part, driving, sizes, values)]
+
+
+def _reduced_values(realize: t.BlockRealize) -> list[n.PrimExpr]:
+    return [value for one, value in _bound(realize) if one.kind is t.IterKind.REDUCE]
 
 
 def _speaks_of_loops(part: n.PrimExpr, driving: Sequence[t.For], sizes: Collection[n.Var]) -> bool:
@@ -153,18 +168,22 @@ def _speaks_of_loops(part: n.PrimExpr, driving: Sequence[t.For], sizes: Collecti
     return not used.isdisjoint(loops) and used <= {*loops, *sizes}
 
 
-def _ends_loops(part: n.PrimExpr, driving: Sequence[t.For], sizes: Collection[n.Var]) -> bool:
-    """Whether a condition speaks of loops and sizes alone, and once it is false stays false: ``k0 * 16 + k1 < n``."""
+def _ends_loops(
+    part: n.PrimExpr, driving: Sequence[t.For], sizes: Collection[n.Var], values: Sequence[n.PrimExpr]
+) -> bool:
+    """Whether a condition speaks of loops and sizes alone, and once it is false stays false: ``k0 * 16 + k1 < n``.
+
+    Or it says so of one of `values`: ``f % 16 < n``, of a loop over elements as well.
+    """
     if not _speaks_of_loops(part, driving, sizes):
         return False
     scope = Scope()
     numbers = {scope.enter(step.var, step.min, step.extent) for step in driving}
     limits = scope.limits(part)
+    ended = {scope.parted(scope.linear(value), numbers)[0].key for value in values}
     return bool(limits) and all(
-        atom in numbers and factor > 0
-        for limit in limits
-        for atom, factor in limit.terms.items()
-        if not scope.variables(atom).isdisjoint(numbers)
+        moving.key in ended or all(atom in numbers and factor > 0 for atom, factor in moving.terms.items())
+        for moving in (scope.parted(limit, numbers)[0] for limit in limits)
     )
 
 

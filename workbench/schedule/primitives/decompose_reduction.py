@@ -123,12 +123,12 @@ def _check_others(state: ScheduleState, site: BlockSite, target: LoopSite) -> No
     inside = state.tree.under(target.loop)
     for region in site.block.writes:
         buffer = region.buffer
-        parameter = any(buffer is item for item in state.func.params)
+        known = _holds_older(state, site, target, buffer)
         for other in state.tree.accessing(buffer):
             if other is site or all(other is not item for item in inside):
                 continue
             writes = any(item.buffer is buffer for item in other.block.writes)
-            later = other.order > site.order and not (parameter and _reads_older(target.loop, buffer, inside))
+            later = other.order > site.order and not (known and _reads_older(target.loop, buffer, inside))
             require_legal(
                 state,
                 later and not writes,
@@ -139,6 +139,16 @@ def _check_others(state: ScheduleState, site: BlockSite, target: LoopSite) -> No
                 fix="decompose at a loop inside, which the other block is not in",
                 nodes=(site.block, other.block),
             )
+
+
+def _holds_older(state: ScheduleState, site: BlockSite, target: LoopSite, buffer: t.Buffer) -> bool:
+    """Whether there may be values in a buffer before a loop: of a parameter, of others, of loops around it."""
+    around = (stmt for stmt in target.path if isinstance(stmt, t.For))
+    return (
+        any(buffer is item for item in state.func.params)
+        or any(writer is not site for writer in state.tree.writers(buffer))
+        or any(extent_of(loop) != 1 for loop in around)
+    )
 
 
 def _reads_older(loop: t.For, buffer: t.Buffer, sites: Sequence[BlockSite]) -> bool:

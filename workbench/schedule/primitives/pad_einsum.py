@@ -112,7 +112,8 @@ def _planned(site: BlockSite, padding: list[int]) -> _Plan:
         nodes=(site.block,),
     )
     loops = {id(loop.var): loop for loop in site.loops}
-    chained = all(outer.body is inner for outer, inner in zip(site.loops, (*site.loops[1:], site.realize), strict=True))
+    inner = (*site.loops, site.realize)[1:]
+    chained = all(loop.body is stmt for loop, stmt in zip(site.loops, inner, strict=True))
     moving = {loop.var for loop in site.loops}
     old: dict[int, PrimExpr] = {}
     for item, value in site.bindings:

@@ -122,6 +122,15 @@ def _padded(
         fix="leave pad_value out, or cache_read the parameter first and transform the copy",
         nodes=(site.block,),
     )
+    require(
+        bool(users),
+        "E-SCHEDULE-LAYOUT-PAD",
+        f"the padding of {old.name} would have to be written inside of another block",
+        found="a buffer that blocks within a block use",
+        expected="a buffer of the function",
+        fix="leave pad_value out",
+        nodes=(site.block,),
+    )
     value = build.const(pad_value, old.dtype)
     require(
         old.dtype.is_float or literal(value, None) == pad_value,

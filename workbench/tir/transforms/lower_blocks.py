@@ -320,11 +320,10 @@ class _Placement:
             if id(step) in shared or (isinstance(step, t.For) and at >= private and self._flow.carries(step, buffer)):
                 # The loop carries the values: allocate around it, not inside.
                 return step
-            if isinstance(step, (t.BufferStore, t.Evaluate)) or (
-                isinstance(step, t.BlockRealize) and step is not owner
-            ):
+            if isinstance(step, (t.BufferStore, t.Evaluate)):
                 break
-            where = step
+            if not isinstance(step, t.BlockRealize) or step is owner:
+                where = step
         return where
 
     def _is_private(self, stmt: t.Stmt, buffer: t.Buffer, around: list[t.Stmt]) -> bool:
