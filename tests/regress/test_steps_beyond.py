@@ -13,7 +13,7 @@ from workbench.core.errors import WorkbenchError
 from workbench.schedule import Schedule
 from workbench.tir import nodes as t
 from workbench.tir.interpret import interpret
-from workbench.tir.script import parse
+from workbench.tir.script import parse, script
 from workbench.tir.transforms.lower_blocks import lower_blocks
 
 Step = Callable[[Schedule], object]
@@ -281,7 +281,30 @@ def test_a_buffer_is_private_to_iterations_inside_of_a_block_too() -> None:
 def test_what_a_block_cannot_do_is_told() -> None:
     alone = '(A: T.Buffer((4,), "int64"), B: T.Buffer((4,), "int64")):\n    with T.block("b"):\n        B[0] = A[1]\n'
     refused(alone, lambda sch: sch.pad_einsum("b", []))
-    own = INNER.replace("            for ii", '            W = T.alloc_buffer((4,), "int64")\n            for ii').replace(
-        "B[vo * 16 + va] =", "W[va] ="
-    ).replace("B[vo * 16 + vi % 2]", "W[vi % 2]")  # fmt: skip
+    own = INNER.replace("            for ii", '            W = T.alloc_buffer((4,), "int64")\n            for ii')
+    own = own.replace("B[vo * 16 + va] =", "W[va] =").replace("B[vo * 16 + vi % 2]", "W[vi % 2]")
     refused(own, lambda sch: sch.transform_layout("I", ("write", 0), lambda i: (i // 3, i % 3), pad_value=5))
+
+
+def test_the_regions_of_a_block_around_others_are_its_own() -> None:
+    """They were whole axes where the text does not say them: iteration io=0 was said to write C[63]."""
+    text = """(A: T.Buffer((64, 8), "int64"), C: T.Buffer((64, 4), "int64")):
+    for io in range(4):
+        with T.block("O"):
+            vo = T.axis.spatial(4, io)
+            for ii, j in T.grid(16, 4):
+                with T.block("I"):
+                    vi, vj = T.axis.remap("SS", [ii, j])
+                    C[vo * 16 + vi, vj] = A[vo * 16 + vi, vj * 2 + 1] + A[vo * 16 + 15 - vi, A[0, 0] % 8]
+"""
+    assert "T.reads(A[vo * 16:vo * 16 + 16, 1:8], A[vo * 16:vo * 16 + 16, 0:8], A[0, 0])" in script(parsed(text))
+    assert "T.writes(C[vo * 16:vo * 16 + 16, 0:4])" in script(parsed(text))
+    check(text, lambda sch: sch.parallel(loop(sch, "O")), np.arange(512).reshape(64, 8), np.zeros((64, 4), "int64"))
+
+
+def test_a_refusal_inside_of_a_block_names_loops_there() -> None:
+    """The loops of its suggestions were looked for around the outermost blocks only: StopIteration."""
+    text = INNER.replace("range(2)", "range(16)").replace("vi % 2", "vi").replace(
+        "    B = T.alloc_buffer((64,), \"int64\")\n", ""
+    ).replace("(A: ", '(B: T.Buffer((64,), "int64"), A: ')  # fmt: skip
+    assert "legal on loop ax instead" in refused(text, lambda sch: sch.parallel(loop(sch, "J")))

@@ -104,13 +104,18 @@ def _numbered(site: BlockSite, distinct: list[t.Buffer], verb: str, index: int) 
 
 def require_leaf(state: ScheduleState, site: BlockSite, verb: str, *, around: bool = False) -> None:
     """Refuse the root, and blocks inside other blocks; those around other blocks, too, unless `around` allows them."""
+    inside = [] if around else state.tree.inside(site)
+    why = "it is the root" if site.scope is None else f"{inside[0].name} stands inside it" if inside else ""
+    if not why and site.scope is not None and site.scope is not state.tree.root:
+        why = f"it stands inside {site.scope.name}"
+    others = [one.name for one in state.tree.leaves if one is not site and (around or not state.tree.inside(one))]
     require(
-        site.scope is state.tree.root and (around or not state.tree.inside(site)),
+        not why,
         "E-SCHEDULE-LEAF",
-        f"cannot {verb} {site.name}: blocks stand inside it or around it",
+        f"cannot {verb} {site.name}: {why}",
         found="the root, or nested blocks",
         expected="a block that stands in loops under the root and computes",
-        fix="choose one of " + ", ".join(leaf.name for leaf in state.tree.leaves),
+        fix=f"choose one of {', '.join(others)}" if others else "",
         nodes=(site.block,),
     )
 

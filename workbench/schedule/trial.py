@@ -35,7 +35,8 @@ class Trial:
         known = live_reference(self.state, loop.var)
         if isinstance(known, LoopRV):
             return known
-        site = next(site for site in self.state.tree.leaves if any(item.var is loop.var for item in site.loops))
+        blocks = self.state.tree.blocks.values()
+        site = next(site for site in blocks if any(item.var is loop.var for item in site.loops))
         found = self.do("get_loops", block=self.block(site.name))
         return next(item for item in found if item.target is loop.var)
 
