@@ -10,8 +10,10 @@ from playwright.sync_api import Locator, expect
 
 import workbench as wb
 from tests.browser.harness import Harness
+from tests.schedule.programs import plain_matmul
 from workbench import relay, te
 from workbench.driver.text import script
+from workbench.schedule import Schedule
 from workbench.ui.workbench import Workbench
 
 INPUTS = {"x": np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)}
@@ -242,3 +244,24 @@ def test_loops_that_were_opened_as_such_are_checked_and_an_edit_that_computes_le
     expect(checks.get_by_role("option", name="Import")).to_contain_text("right")
     expect(checks.get_by_role("region", name="Check of Edit")).to_contain_text("6 of 6 elements")
     page.get_by_role("button", name="Checks (1 wrong)").wait_for()
+
+
+def test_a_text_edit_and_a_primitive_taken_after_it_are_in_the_cells_schedule(harness: Harness) -> None:
+    """The next cell had neither: the editor went on with a schedule that no cell held."""
+    schedule = Schedule(plain_matmul(8, 8, 8))
+    harness.show(Workbench(wb.open(schedule), schedule=schedule))
+    page = harness.page
+    expect(page.get_by_role("treeitem").first).to_be_visible(timeout=30_000)
+    row = line(harness, "Schedule", has="T.float32(0.0)")
+    row.dblclick()
+    typed(harness, "T.float32(0.0)", "T.float32(5.0)")
+    page.get_by_role("button", name="Apply", exact=True).click()
+    expect(pane(harness).locator(".wb-text-row", has_text="T.float32(5.0)")).to_be_visible(timeout=30_000)
+    assert "T.float32(5.0)" in schedule.script()
+    harness.push()
+    pane(harness).get_by_role("button", name="Editor", exact=True).click()
+    page.locator("[id$='-node-l:C:2'] > .wb-box-head").click()
+    page.get_by_role("button", name="unroll", exact=True).click()
+    expect(page.locator(".wb-last").first).to_contain_text("sch.unroll(")
+    assert "sch.unroll(" in schedule.code() and "T.unroll(8)" in schedule.script()
+    assert "T.float32(5.0)" in schedule.script()

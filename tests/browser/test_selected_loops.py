@@ -119,6 +119,24 @@ def test_the_loop_that_a_move_makes_is_selected_after_it(screen: OneScreen) -> N
     expect(heading(screen)).to_contain_text("loop j")
 
 
+def test_a_loop_of_a_schedule_whose_first_move_was_taken_back_lights_its_lines(screen: OneScreen) -> None:
+    """All five layers said that the program shown is not of this schedule, until the move was done again."""
+    mark = screen.schedule.moves.mark()
+    screen.schedule.restart()
+    screen.harness.push()
+    screen.choose(screen.loop("j"), "parallel")
+    expect(screen.page.locator(".wb-last").first).to_contain_text("sch.parallel(")
+    screen.page.get_by_role("group", name="Schedule editor").get_by_role("button", name="Undo").click()
+    expect(screen.page.locator("[id$='-node-l:C:1']")).not_to_contain_text("parallel")
+    assert screen.schedule.trace.steps and not screen.schedule.moves.done, "what was asked before the move is there"
+    screen.loop("i").click()
+    expect(heading(screen)).to_contain_text("loop i")
+    for layer in ("TE", "Schedule", "TIR"):
+        expect(count(screen, layer)).to_be_visible(timeout=30_000)
+    expect(screen.page.get_by_text("is not of this schedule")).to_have_count(0)
+    screen.schedule.moves.back_to(mark)  # for the tests that follow
+
+
 def test_what_the_program_has_not_yet_lights_nothing_and_says_so(screen: OneScreen) -> None:
     """The schedule is ahead: the program shown in the other layers has no such loops."""
     screen.loop("i").click()

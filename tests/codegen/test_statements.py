@@ -408,5 +408,7 @@ def test_thread_axes_are_refused_on_cpus() -> None:
         for i in T.thread_binding(4, thread="threadIdx.x"):
             A[i] = T.float32(0.0)
     """
-    with pytest.raises(WorkbenchError, match="E-CODEGEN-LOOP"):
+    with pytest.raises(WorkbenchError, match="E-CODEGEN-LOOP") as caught:
         artefact(text)
+    assert "loop i is bound to threadIdx.x" in caught.value.message
+    assert "parallel(i)" in caught.value.fix and "interpret" in caught.value.fix

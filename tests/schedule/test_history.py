@@ -136,3 +136,21 @@ def test_restarting_goes_to_the_first_state_and_keeps_what_was_done() -> None:
     assert len(sch.branches) == 2
     sch.switch(0)
     assert sch.fingerprint() == last
+
+
+def test_a_schedule_that_begins_anew_has_the_history_of_its_program_and_finds_the_way_back() -> None:
+    sch, other = Schedule(p.matmul()), Schedule(p.matmul(16))
+    sch.parallel(sch.get_loops("D")[0])
+    before = sch.moves.fingerprint
+    other.unroll(other.get_loops("D")[1])
+    sch.moves.begin_anew(other.moves)
+    assert sch.fingerprint() == other.fingerprint() and sch.first_state.func is other.first_state.func
+    assert [move.name for move in sch.moves.done] == ["unroll"] and len(sch.branches) == 1
+    assert len(sch.moves.tree) == 2 and len(sch.moves.stories) == 1
+    assert sch.moves.find(before) is None
+    sch.restart()
+    assert sch.func is other.first_state.func and not sch.undo() and sch.redo()
+    back = sch.moves.find(before, everywhere=True)
+    assert back is not None
+    sch.moves.go(back)
+    assert sch.moves.fingerprint == before and [move.name for move in sch.moves.done] == ["parallel"]

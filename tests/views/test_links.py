@@ -54,7 +54,7 @@ def test_lines_are_told_apart_by_what_they_do_and_by_the_loop_they_stand_in() ->
     boxes = ["", *(box for box, _, _ in view.boxes)]
     store = next(at for at, text in enumerate(links.layers(kernel)["tir"].text.split("\n")) if " relu[" in text)
     assert boxes[told(view, "tir", view.within)[store]] == "l:relu:4"
-    assert view.schedule == session.schedule(kernel).fingerprint()
+    assert view.schedule == session.schedule(kernel).moves.fingerprint
     assert len(json.dumps(view.to_json())) < LIMIT
 
 

@@ -13,7 +13,7 @@ from ..arith.scope import variables_in
 from ..core.errors import nearest
 from ..core.node import pre_order
 from ..tir import nodes as t
-from .errors import require
+from .errors import refuse, require
 from .legality import blocks_under, require_legal
 from .recurrence import meets_later_writer, over_time, write_apart
 from .reductions import reduction_operator
@@ -286,17 +286,32 @@ def _irregular(state: ScheduleState, site: BlockSite, verb: str, why: str) -> No
 
 
 def require_intermediate(state: ScheduleState, site: BlockSite, verb: str) -> None:
-    """Refuse a block that writes a parameter of the function."""
+    """Refuse a block that writes a parameter of the function, or a buffer that the block around it shares."""
     for region in site.block.writes:
-        require(
-            any(region.buffer is buffer for buffer in state.tree.root.alloc_buffers),
-            "E-SCHEDULE-OUTPUT",
-            f"cannot {verb} {site.name}: it writes {region.buffer.name}, an output of the function",
-            found="a parameter of the function",
-            expected="a buffer that the function allocates",
-            fix=f"cache_write({site.name!r}, 0, ...) gives the block a buffer of its own",
-            nodes=(site.block,),
-        )
+        name = region.buffer.name
+        if any(region.buffer is buffer for buffer in state.tree.root.alloc_buffers):
+            continue
+        found, expected = "a parameter of the function", "a buffer that the function allocates"
+        fix = f"cache_write({site.name!r}, 0, ...) gives the block a buffer of its own"
+        if is_shared(state, region.buffer):
+            found = f"{name} is used elsewhere too, or read where {site.name} writes nothing"
+            expected = "a buffer that the block around it has to itself"
+            fix = f"allocate {name} in the block around {site.name}"
+        raise refuse(
+            "E-SCHEDULE-OUTPUT", f"cannot {verb} {site.name}: it writes {name}, {leaving(state, region.buffer)}",
+            found=found, expected=expected, fix=fix, nodes=(site.block,),
+        )  # fmt: skip
+
+
+def is_shared(state: ScheduleState, buffer: t.Buffer) -> bool:
+    """Whether a parameter of a block's body, where that is scheduled by itself, is none of the whole function's."""
+    return state.full is not None and id(buffer) not in state.full
+
+
+def leaving(state: ScheduleState, buffer: t.Buffer) -> str:
+    """Of a buffer whose values are needed later, in words: why that is so."""
+    shared = is_shared(state, buffer)
+    return "which the block around it does not have to itself" if shared else "an output of the function"
 
 
 def require_whole_domain(state: ScheduleState, site: BlockSite, verb: str) -> None:

@@ -6,6 +6,9 @@ A step taken after an undo begins a branch; nothing is ever lost.
     print(sch.branches)               # * 1  from 0 after step 3: parallel
     sch.switch(0)                     # back on the first
 
+A schedule may begin anew, on another program: that is another tree of the same history.  Undo, redo and branches are
+those of the tree looked at; numbers of states are the history's.
+
 Invariant: states are immutable and shared; a history only says which came from which, and which one is looked at.
 Whoever shows it is told when it moves, so that a screen and a cell that hold one schedule never disagree.  They may be
 two threads (JupyterLab asks on one of its own while a cell runs): who moves it has it `alone` meanwhile.
@@ -68,9 +71,14 @@ class History:
         return self._here
 
     @property
+    def root(self) -> int:
+        """The number of the state that everything in the tree looked at came from."""
+        return self.chain(self._here)[0]
+
+    @property
     def first(self) -> ScheduleState:
-        """The state that everything came from."""
-        return self._visited[0].state
+        """The state that everything in the tree looked at came from."""
+        return self._visited[self.root].state
 
     def copy(self) -> History:
         with self._lock:
@@ -157,6 +165,18 @@ class History:
         self._visited += [_Visited(item.state, item.parent, item.following) for item in other._visited[count:]]
         self._move(other._here)
 
+    def begin_anew(self, other: History) -> None:
+        """Look at the tree of `other`, which begins with another program; what was done before stays a tree."""
+        with self.alone(), other._lock:
+            offset = len(self._visited)
+
+            def moved(number: int | None) -> int | None:
+                return None if number is None else number + offset
+
+            theirs = [_Visited(item.state, moved(item.parent), moved(item.following)) for item in other._visited]
+            self._visited += theirs
+            self._move(other._here + offset)
+
     def amend(self, state: ScheduleState) -> None:
         """`state` stands in the place of the one looked at: its steps are the same, something beside them is not."""
         self._visited[self._here].state = state
@@ -205,7 +225,12 @@ class History:
         return found[::-1]
 
     def ends(self) -> list[int]:
-        """The states that nothing came from, oldest first: one for each branch."""
+        """The states of the tree looked at that nothing came from, oldest first: one for each branch."""
+        root = self.root
+        return [end for end in self.all_ends() if self.chain(end)[0] == root]
+
+    def all_ends(self) -> list[int]:
+        """Those of all trees."""
         parents = {item.parent for item in self._visited}
         return [number for number in range(len(self._visited)) if number not in parents]
 

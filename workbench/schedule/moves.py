@@ -118,15 +118,20 @@ class Moves:
     @property
     def here(self) -> int:
         """The number, in `tree`, of the state looked at: that after the last move."""
-        done = self.done
-        return done[-1].after if done else 0
+        return self._after(self._history.here)
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the state after the last move: what was asked since is no part of it."""
+        return self._history[self.here].fingerprint
 
     @property
     def tree(self) -> tuple[tuple[int, int, Move | None], ...]:
         """The states of all branches: number, that of the one before, the move between; the first one leads."""
-        found: dict[int, tuple[int, int, Move | None]] = {0: (0, -1, None)}
+        root = self._history.root
+        found: dict[int, tuple[int, int, Move | None]] = {root: (root, -1, None)}
         for end in self._ends:
-            last = 0
+            last = root
             for move in _moves(self._history, end):
                 found.setdefault(move.after, (move.after, last, move))
                 last = move.after
@@ -137,23 +142,39 @@ class Moves:
         return self._history[number]
 
     def go(self, number: int) -> None:
-        """Look at a state of `tree`.  Raises `ScheduleError` for another number."""
+        """Look at a state that `tree` or `find` gives.  Raises `ScheduleError` for another number."""
         require(
-            number in {one for one, _, _ in self.tree}, "E-SCHEDULE-BRANCH-NUMBER", "there is no such state",
+            number in self._everywhere(), "E-SCHEDULE-BRANCH-NUMBER", "there is no such state",
             found=str(number)[:40], expected="a number of moves.tree",
         )  # fmt: skip
         self._history.step_to(number)
 
-    def find(self, fingerprint: str) -> int | None:
-        """The number, in `tree`, of a state with this fingerprint (of program and trace), best the one looked at."""
-        here = self.here
-        known = [here, *(number for number, _, _ in self.tree if number != here)]
+    def find(self, fingerprint: str, everywhere: bool = False) -> int | None:
+        """The number, in `tree`, of a state with this fingerprint (of program and trace), best the one looked at.
+
+        `everywhere`: else one that was left when the schedule began anew.
+        """
+        known = [self.here, *(number for number, _, _ in self.tree), *(self._everywhere() if everywhere else ())]
         return next((number for number in known if self._history[number].fingerprint == fingerprint), None)
+
+    def _everywhere(self) -> set[int]:
+        """The numbers of the states of `tree`, and of those of other programs that the schedule began with."""
+        ends = self._history.all_ends()
+        after = {move.after for end in ends for move in _moves(self._history, end)}
+        return after | {self._history.chain(end)[0] for end in ends}
+
+    def begin_anew(self, other: Moves) -> None:
+        """Be where `other` is, which began with another program, with all its branches; `find` knows the way back."""
+        self._history.begin_anew(other._history)
 
     def last(self, branch: int) -> int:
         """The number, in `tree`, of the state after a branch's last move.  Raises `ScheduleError` without such one."""
-        moves = _moves(self._history, self._end(branch))
-        return moves[-1].after if moves else 0
+        return self._after(self._end(branch))
+
+    def _after(self, number: int) -> int:
+        """The state after the last move that leads to one; without a move the first."""
+        moves = _moves(self._history, number)
+        return moves[-1].after if moves else self._history.chain(number)[0]
 
     def mark(self) -> Mark:
         """What `back_to` goes back to, should what is done now be refused elsewhere."""

@@ -16,6 +16,7 @@ from ..arith.scope import Scope, are_equal, number_of
 from ..core.dtype import DataType
 from ..tir import nodes as t
 from ..tir.build import nest, point_region, seq
+from .blocks import leaving
 from .errors import illegal, refuse, require
 from .legality import forbid
 from .state import ScheduleState
@@ -206,7 +207,7 @@ def require_still_written(state: ScheduleState, working: ScheduleState, site: Bl
         where = f"{outputs[0].name}[{element}] would not be written{f', with {sizes}' if sizes else ''}"
     error = illegal(
         "E-SCHEDULE-OUTPUT",
-        f"cannot move {site.name}: it would no longer write all of {outputs[0].name}, an output of the function",
+        f"cannot move {site.name}: it would no longer write all of {outputs[0].name}, {leaving(state, outputs[0])}",
         found=where,
         expected="consumers that read all of the output, or a buffer that the function allocates",
         fix=f"cache_write({site.name!r}, 0, ...) gives the block a buffer of its own",

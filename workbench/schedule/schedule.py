@@ -122,8 +122,9 @@ class Schedule(ClassicSchedule):
         return self.state.fingerprint
 
     def code(self, handle: str = "sch") -> str:
-        """The lines of Python that lead from the unscheduled function here."""
-        return self.trace.as_python(handle)
+        """The lines of Python that lead from the unscheduled function here; a comment says if that was edited."""
+        began = f"# {handle} begins with an edited program: {handle}.first_state.func\n" if self._history.root else ""
+        return began + self.trace.as_python(handle)
 
     def script(self) -> str:
         """The text of the function worked on."""
@@ -233,7 +234,7 @@ class Schedule(ClassicSchedule):
 
     def restart(self) -> None:
         """Go back to the state that the schedule began with; `redo` and the branches keep what was done."""
-        self._history.step_to(0)
+        self._history.step_to(self._history.root)
 
     @property
     def branches(self) -> Branches:

@@ -7,7 +7,8 @@
 
 Invariant: what was agreed on last is kept for each schedule as its state.  A schedule in another state than that was
 moved (by a cell, or by a command that was interrupted): the session takes it over.  A session that shows another
-schedule was moved: the schedule goes to that state, if it has ever been in it, else an editor is made anew.
+schedule was moved: the schedule goes to that state, if it has ever been in it.  Else (the text of what is scheduled was
+edited) a schedule that cells hold begins anew there, so that they find the edit too; of others an editor is made anew.
 A cell may run in another thread and move on at any time: what it did since is left to the next look, never taken back.
 A cell's move that the session refuses stays with the cell: it is told, and tried again on each other session.
 Questions (`get_loops`) behind the last move are no part of a state: the session has a schedule without them.
@@ -102,7 +103,8 @@ class Editors:
             session = self._session()
             schedule = session.schedule(kernel)
             given = self._given
-            if given is not None and given.func_working_on == kernel and _brought(given, _known(schedule)):
+            if given is not None and given.func_working_on == kernel and self._refusal(given) is None:
+                _bring(given, schedule)
                 schedule = given.retarget(session.target)
             told = self._announce if schedule is given else _nothing
             self._open[kernel] = self._commands(schedule, told)
@@ -227,10 +229,12 @@ class Editors:
                 moved = schedule is self._followed or (agreed is not None and agreed.known != known)
                 if moved and known != fingerprint:
                     continue  # a cell has moved it since: what it did is no part of what is shown, and stays
-                if _brought(schedule, fingerprint):
-                    self._agree(schedule, schedule.copy())
-                else:
+                if schedule is self._given and session.plan.level == "tir":  # of a graph: once it is looked at
+                    _bring(schedule, session.schedule(kernel))
+                elif not _brought(schedule, fingerprint):
                     self._close(kernel)
+                    continue
+                self._agree(schedule, schedule.copy())
 
     def _close_outdated(self, session: Session) -> None:
         """Close the editors of kernels that have become others, though nobody moved their schedules."""
@@ -284,11 +288,20 @@ class Editors:
         return True
 
 
+def _bring(schedule: Schedule, wanted: Schedule) -> None:
+    """Bring a schedule, which cells hold, to the state of another; where it has never been, it begins anew there.
+
+    So it is after a text edit of what is scheduled: cells find the edit and what is done next in their own schedule.
+    """
+    if not _brought(schedule, _known(wanted)):
+        schedule.moves.begin_anew(wanted.moves)
+
+
 def _brought(schedule: Schedule, fingerprint: str) -> bool:
     """Whether a schedule is, or could be brought, where it has this fingerprint."""
     if _known(schedule) == fingerprint:
         return True
-    number = schedule.moves.find(fingerprint)
+    number = schedule.moves.find(fingerprint, everywhere=True)
     if number is not None:
         schedule.moves.go(number)
     return number is not None
@@ -311,7 +324,7 @@ def _fingerprint(session: Session, kernel: str) -> str | None:
 
 def _known(schedule: Schedule) -> str:
     """What a schedule is after its last move: what was asked since then is no change."""
-    return schedule.moves.state(schedule.moves.here).fingerprint
+    return schedule.moves.fingerprint
 
 
 def _but_for_schedules(session: Session) -> str:

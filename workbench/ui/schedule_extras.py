@@ -128,7 +128,7 @@ class ScheduleExtras:
 
     def _replayed(self, made: Schedule) -> None:
         """Where the schedule has been already, it goes there, with what can be redone from there."""
-        number = self._schedule.moves.find(made.moves.state(made.moves.here).fingerprint)
+        number = self._schedule.moves.find(made.moves.fingerprint)
         if number is None:
             self._schedule.follow(made)
         else:

@@ -28,7 +28,7 @@ class LinkedBoxes:
     """See the module's header."""
 
     state: str = ""
-    """The schedule that has these boxes, as editors tell states apart; empty where there is none."""
+    """The schedule that has these boxes, after its last move; empty where there is none."""
     boxes: tuple[Box, ...] = ()
     within: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
 
@@ -44,7 +44,7 @@ def linked_boxes(session: Session, kernel: str, layers: Collection[str]) -> Link
     numbers, boxes = _numbered(schedule)
     inner = innermost_loops(session, kernel, layers)
     within = {name: tuple(numbers.get(id(node), 0) for node in lines) for name, lines in inner.items()}
-    return LinkedBoxes(schedule.fingerprint(), boxes, within)
+    return LinkedBoxes(schedule.moves.fingerprint, boxes, within)
 
 
 def _numbered(schedule: Any) -> tuple[dict[int, int], tuple[Box, ...]]:

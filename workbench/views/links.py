@@ -49,7 +49,7 @@ class LinkView(View):
     boxes: tuple[Box, ...] = ()
     """The loops and blocks of the schedule: how the editor calls each, its name, the number of the box around it."""
     schedule: str = ""
-    """The state of the schedule that has these boxes."""
+    """The schedule that has these boxes, after its last move (`ScheduleView.moved`)."""
     version: int = SCHEMA_VERSION
 
 

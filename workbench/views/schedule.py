@@ -74,6 +74,7 @@ class EditorModel:
             can_redo=bool(moves.ahead),
             branches=stories if len(stories) > 1 else (),
             branch=moves.branch,
+            moved=moves.fingerprint,
         )
 
     def reasons(self, selection: str) -> ReasonsView:

@@ -288,6 +288,8 @@ class ScheduleView(View):
     branch: int = 0
     edited: str = ""
     """What a person has to know where the loop text was edited after this schedule; empty where it was not."""
+    moved: str = ""
+    """The schedule after its last move: what was asked since is part of `state` alone."""
     version: int = SCHEMA_VERSION
 
 

@@ -102,9 +102,9 @@ export class Links {
     return this.view.boxes;
   }
 
-  /** What the program does in a box; null where the schedule in this state has other boxes. */
-  inBox(state: string, box: string): Classes | null {
-    if (state !== this.view.schedule) return null;
+  /** What the program does in a box; null where the schedule after this move has other boxes. */
+  inBox(moved: string, box: string): Classes | null {
+    if (moved !== this.view.schedule) return null;
     const held = (this.used.get("schedule") ?? []).filter((set) => this.isIn(set, box));
     const doing = held.filter((set) => !this.view.grades[set]);
     return new Set((doing.length > 0 ? doing : held).flatMap((set) => [...this.sets[set]!]));

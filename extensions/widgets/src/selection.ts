@@ -49,7 +49,7 @@ export abstract class Selecting extends Fetching {
   /** What is done in the box that is chosen in the editor; nothing where the program shown is not of its schedule. */
   private inEditor = (): Classes | undefined => {
     const editor = this.editorOf(this.kernel);
-    return editor && this.links && (this.links.inBox(editor.view?.state ?? "", editor.selected) ?? NONE);
+    return editor && this.links && (this.links.inBox(editor.view?.moved ?? "", editor.selected) ?? NONE);
   };
 
   /** A box was chosen in the editor: it is the selection. */
@@ -65,7 +65,7 @@ export abstract class Selecting extends Fetching {
    */
   protected follow(moved = false): void {
     const editor = this.editorOf(this.kernel);
-    if (!editor?.view || !this.links || this.wish || (moved && this.links.view.schedule !== editor.view.state)) return;
+    if (!editor?.view || !this.links || this.wish || (moved && this.links.view.schedule !== editor.view.moved)) return;
     if (this.boxed === this.kernel) {
       const classes = this.inEditor() ?? NONE;
       if (this.box !== editor.selected || !alike(classes, this.selected)) this.tell(classes, editor.selected);

@@ -53,6 +53,8 @@ export interface ScheduleView {
   branches: string[]; branch: number;
   /** What is to be known where the loop text was edited after this schedule. */
   edited: string;
+  /** The schedule after its last move; what was asked since, and an undo keeps, is part of `state` alone. */
+  moved: string;
 }
 export interface SuggestionView { text: string; code: string; rank: number; gains: boolean }
 export interface AxisView { name: string; extent: number; ticks: number[]; clipped: boolean; box: string }

@@ -11,6 +11,7 @@ from tests.schedule.harness import Program, Steps, check_refusal, check_steps
 from workbench.arith import build
 from workbench.core.limits import limits
 from workbench.schedule import Schedule
+from workbench.tir.script import parse
 
 
 def test_elementwise(golden: Golden) -> None:
@@ -61,3 +62,30 @@ def test_refusal(name: str, golden: Golden) -> None:
 def test_refusal_of_expressions_beyond_the_limit(golden: Golden, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "inlined_nodes", 8)
     check_refusal(golden, p.chain, lambda s: s.compute_inline("two"), "E-SCHEDULE-INLINE-SIZE")
+
+
+def test_a_buffer_that_the_block_around_has_not_to_itself_is_no_output_of_the_function() -> None:
+    sch = Schedule(parse("""
+    @T.prim_func
+    def main(A: T.Buffer((64,), "float32"), C: T.Buffer((64,), "float32")):
+        B = T.alloc_buffer((64,), "float32")
+        for io in range(4):
+            with T.block("O"):
+                vo = T.axis.spatial(4, io)
+                for ii in range(16):
+                    with T.block("I"):
+                        vi = T.axis.spatial(16, ii)
+                        T.where(vo * 16 + vi < 60)
+                        B[vo * 16 + vi] = A[vo * 16 + vi] * 2.0
+                for ii in range(16):
+                    with T.block("J"):
+                        vi = T.axis.spatial(16, ii)
+                        C[vo * 16 + vi] = B[vo * 16 + vi] + 1.0
+    """))  # fmt: skip
+    error = sch.why_not("compute_inline", "I")
+    assert error is not None and error.code == "E-SCHEDULE-OUTPUT"
+    assert "it writes B, which the block around it does not have to itself" in error.message
+    assert error.found == "B is used elsewhere too, or read where I writes nothing" and "allocate B" in error.fix
+    output = sch.why_not("compute_inline", "J")
+    assert output is not None and "C, an output of the function" in output.message
+    assert output.found == "a parameter of the function"

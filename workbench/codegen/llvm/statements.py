@@ -330,12 +330,13 @@ def _for(self: BodyEmitter, stmt: t.For) -> Emission:
         parallel_loop(self, stmt)
         return
     if stmt.kind in (t.ForKind.VECTORIZED, t.ForKind.THREAD_BINDING):
+        name, kind = stmt.var.name, f"bound to {stmt.thread}" if stmt.thread else "still vectorized"
         raise WorkbenchError(
-            "E-CODEGEN-LOOP",
-            f"a {stmt.kind.value} loop reached the llvm backend",
-            nodes=(stmt,),
-            fix="CPU targets have no thread axes" if stmt.thread else "run VectorizeLoop first",
-        )
+            "E-CODEGEN-LOOP", f"loop {name} is {kind} in the llvm backend",
+            expected="a serial, parallel or unrolled loop: CPUs have no thread axes", nodes=(stmt,),
+            fix=f"in place of bind: parallel({name}), unroll({name}) or neither; workbench.tir.interpret runs threads"
+            if stmt.thread else "run VectorizeLoop first",
+        )  # fmt: skip
     extent = self.index(stmt.extent)
     begin = self.index(stmt.min)
     if extent.text == "1":
