@@ -308,3 +308,43 @@ def test_a_refusal_inside_of_a_block_names_loops_there() -> None:
         "    B = T.alloc_buffer((64,), \"int64\")\n", ""
     ).replace("(A: ", '(B: T.Buffer((64,), "int64"), A: ')  # fmt: skip
     assert "legal on loop ax instead" in refused(text, lambda sch: sch.parallel(loop(sch, "J")))
+
+
+# --- bounds that change -------------------------------------------------------------------------------------------
+
+BOUNDS = """(A: T.Buffer((4,), "int64"), C: T.Buffer((4, 4), "int64")):
+    B = T.alloc_buffer((4,), "int64")
+    N = T.alloc_buffer((1,), "int64")
+    with T.block("first"):
+        N[0] = T.int64(4)
+    for i in range(4):
+        for j in range({run}):
+            with T.block("B"):
+                vj = T.axis.spatial({domain}, j)
+                B[vj] = A[vj] + i
+        with T.block("N"):
+            N[0] = 5 - N[0]
+        for j in range({run}):
+            with T.block("C"):
+                vi = T.axis.spatial(4, i)
+                vj = T.axis.spatial({domain}, j)
+                C[vi, vj] = B[vj]
+"""
+
+
+@pytest.mark.parametrize(("run", "domain"), [("N[0]", "4"), ("N[0]", "N[0]")])
+def test_bounds_that_are_loaded_from_what_changes_are_others_each_time(run: str, domain: str) -> None:
+    """B was said not to be carried by i, as both loops have the bound N[0]: it was allocated in i."""
+    text = BOUNDS.format(run=run, domain=domain)
+    check(text, lambda sch: None, np.arange(4), np.zeros((4, 4), "int64"))
+    refused(text, lambda sch: sch.parallel(loop(sch, "N")))
+
+
+def test_an_index_that_a_condition_keeps_from_dividing_by_nothing_stays_under_it() -> None:
+    text = """(A: T.Buffer((16,), "int64"), C: T.Buffer((8,), "int64")):
+    for i in range(8):
+        with T.block("C"):
+            v = T.axis.spatial(8, i)
+            C[v] = T.if_then_else(v > 0, A[12 // v], T.int64(0))
+"""
+    assert "no index to compute beforehand" in refused(text, lambda sch: sch.cache_index("C", "global"))

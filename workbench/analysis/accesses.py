@@ -275,7 +275,9 @@ class Accesses:
             atom = self._enter(item.var, item.dom.min, item.dom.extent)
             self.iterators.add(atom)
             values[item.var] = substitute(value, around.values)
-            begin, extent = self.scope.form(item.dom.min), self.scope.form(item.dom.extent)
+            begin, extent = (
+                self.scope.form(end) if self._is_steady(end) else None for end in (item.dom.min, item.dom.extent)
+            )
             last = None if begin is None or extent is None else begin.plus(extent).shifted(-1)
             iterators.append(Iterator(atom, self.scope.form(values[item.var]), begin, last))
         conditions = (*around.conditions, *self._conditions(realize.predicate, around, id(realize)))
@@ -286,6 +288,8 @@ class Accesses:
         if number in self.scope.extents:
             self.is_clear = False
             return number
+        if not (self._is_steady(begin) and self._is_steady(extent)):
+            return self.scope.enter_unknown(var)  # other ends in another iteration around
         return self.scope.enter(var, begin, extent)
 
     def _all_of(self, loops: Sequence[t.For]) -> frozenset[int]:

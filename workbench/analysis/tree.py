@@ -90,7 +90,7 @@ class BlockSite:
     def forms(self) -> Scope:
         """Forms of indices, comparable throughout the function, over the loops and iterators around the block and its
         own."""
-        return entered(self.shared, (*self.path, self.block))
+        return entered(self.shared, (*self.path, self.block), self.written)
 
     @cached_property
     def atoms(self) -> frozenset[int]:
@@ -140,11 +140,12 @@ class LoopSite:
     order: int
     path: tuple[t.Stmt, ...]
     shared: Scope = field(default_factory=Scope, repr=False)
+    written: set[t.Buffer] = field(default_factory=set[t.Buffer], repr=False)
 
     @cached_property
     def forms(self) -> Scope:
         """As `BlockSite.forms`, of what is around the loop and of its own variable."""
-        return entered(self.shared, (*self.path, self.loop))
+        return entered(self.shared, (*self.path, self.loop), self.written)
 
 
 @dataclass(eq=False)
@@ -182,7 +183,7 @@ class Tree:
             if isinstance(stmt, t.BufferStore):
                 tree.written.add(stmt.buffer)
             if isinstance(stmt, t.For):
-                tree._add_loop(LoopSite(stmt, counter, path, tree.forms))
+                tree._add_loop(LoopSite(stmt, counter, path, tree.forms, tree.written))
             inner = (*path, stmt)
             stack.extend((child, inner) for child in reversed(statements_in(stmt)))
         return tree
@@ -430,14 +431,20 @@ def domains_of(block: t.Block) -> Scope:
     return scope
 
 
-def entered(scope: Scope, path: Iterable[t.Stmt]) -> Scope:
-    """A scope that knows the ranges of the loops and of the blocks' iterators on a path, from the outside in."""
+def entered(scope: Scope, path: Iterable[t.Stmt], written: Collection[t.Buffer] = ()) -> Scope:
+    """A scope that knows the ranges of the loops and of the blocks' iterators on a path, from the outside in.
+
+    Of ranges that are loaded from buffers that are `written` it knows nothing: they change.
+    """
     for stmt in path:
-        if isinstance(stmt, t.For):
-            scope.enter(stmt.var, stmt.min, stmt.extent)
-        elif isinstance(stmt, t.Block):
-            for item in stmt.iter_vars:
-                scope.enter(item.var, item.dom.min, item.dom.extent)
+        ranges = [(stmt.var, stmt.min, stmt.extent)] if isinstance(stmt, t.For) else []
+        if isinstance(stmt, t.Block):
+            ranges = [(item.var, item.dom.min, item.dom.extent) for item in stmt.iter_vars]
+        for var, begin, extent in ranges:
+            if loads_from(begin, written) or loads_from(extent, written):
+                scope.enter_unknown(var)
+            else:
+                scope.enter(var, begin, extent)
     return scope
 
 

@@ -54,6 +54,12 @@ class Scope(Simplifier):
         self.extents[number] = extent.value if isinstance(extent, IntImm) else self._number(extent)
         return number
 
+    def enter_unknown(self, variable: Var) -> int:
+        """`variable` runs through values of which nothing is known; its atom."""
+        number = self.atoms.variable_number(variable)
+        self.extents.setdefault(number, None)
+        return number
+
     def has_iterations(self, number: int) -> bool:
         """Whether the loop of a variable entered is shown to run at least once, wherever those around it stand."""
         extent = self.extents.get(number)

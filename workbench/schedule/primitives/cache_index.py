@@ -9,7 +9,7 @@ from ...analysis.tree import BlockSite
 from ...arith import build
 from ...arith import nodes as a
 from ...arith.intrinsics import is_pure
-from ...arith.nodes import PrimExpr, Var
+from ...arith.nodes import PrimExpr, Var, literal
 from ...arith.scope import variables_in
 from ...core import origin
 from ...core.dtype import DataType
@@ -28,8 +28,7 @@ from ..surgery import Names, replaced, with_regions
 
 _PURE = (a.Add, a.Sub, a.Mul, a.FloorDiv, a.FloorMod, a.Div, a.Mod, a.Min, a.Max, a.Select, a.Cast, a.CompareExpr,
          a.And, a.Or, a.Not, a.IntImm, a.FloatImm, a.Var)  # fmt: skip
-
-
+_DIVISIONS = (a.FloorDiv, a.FloorMod, a.Div, a.Mod)
 Key = tuple[tuple[object, ...], ...]
 
 
@@ -126,7 +125,9 @@ def _is_computed(expr: PrimExpr, own: set[int]) -> bool:
     variables = variables_in(expr)
     parts = [node for node in post_order(expr) if isinstance(node, PrimExpr)]
     plain = all(isinstance(node, _PURE) or (isinstance(node, a.Call) and is_pure(node.op)) for node in parts)
-    return plain and bool(variables) and all(id(var) in own for var in variables)
+    # A condition beside the load may keep a divisor from 0; there is none around what is computed before.
+    divided = all(literal(node.b, 0) for node in parts if isinstance(node, _DIVISIONS))
+    return plain and divided and bool(variables) and all(id(var) in own for var in variables)
 
 
 def _stage(
