@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from workbench.analysis.bindings import binding_facts, writes_box
+from workbench.analysis.bindings import binding_facts, run_box, writes_box
 from workbench.analysis.coverage import fills_domain, runs_everywhere
 from workbench.analysis.dataflow import tells_apart
 from workbench.analysis.tree import Tree
@@ -111,7 +111,8 @@ def problem(seed: int) -> str:
     site = Tree.of(made.func).blocks["b"]
     facts, region = binding_facts(site), site.block.writes[0]
     values = {item.var: value for item, value in site.bindings}
-    runs = set(made.runs)
+    runs, ends = set(made.runs), run_box(site)
+    box = None if ends is None else set(itertools.product(*(range(low.offset, high.offset + 1) for low, high in ends)))
     wrong = [
         name
         for name, shown, holds in (
@@ -120,6 +121,7 @@ def problem(seed: int) -> str:
             ("runs_everywhere", runs_everywhere(site), runs == made.domain),
             ("fills_domain", fills_domain(site), runs == made.domain),
             ("writes_box", writes_box(site, region, site.loops), runs >= made.domain & made.box),
+            ("run_box", box is not None, runs == box),
             ("fills", fills(list(values.values()), site.loops), set(made.every) == made.box),
             ("tells_apart", tells_apart(list(values.values()), site.loops), len(set(made.every)) == len(made.every)),
         )

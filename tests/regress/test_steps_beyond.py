@@ -93,16 +93,32 @@ MOVES: dict[str, Step] = {
 }
 
 
-@pytest.mark.parametrize("text", [WIDE, WIDE_INSIDE])
+INLINED: dict[str, Step] = {
+    "compute_inline": lambda sch: sch.compute_inline("I"),
+    "reverse_compute_inline": lambda sch: sch.reverse_compute_inline("J"),
+}
+AWAY = (np.arange(60), np.zeros(60, "int64"))
+
+
+@pytest.mark.parametrize("name", [*MOVES, *INLINED])
+def test_guards_that_keep_a_block_in_its_buffers_stay(name: str) -> None:
+    if "compute" in name:
+        check(WIDE, (MOVES | INLINED)[name], *AWAY)
+    else:  # a copy of what is declared, all of it
+        assert "[60], which is outside of the buffer" in refused(WIDE, MOVES[name])
+
+
 @pytest.mark.parametrize("name", MOVES)
-def test_guards_that_keep_a_block_in_its_buffers_stay(name: str, text: str) -> None:
-    told = refused(text, MOVES[name])
-    if text is WIDE:
-        assert "[60], which is outside of the buffer" in told or "read B_reindex[63]" in told or name == "reindex"
+def test_those_of_a_block_inside_of_another_stay_too(name: str) -> None:
+    refused(WIDE_INSIDE, MOVES[name])
 
 
-def test_a_guard_goes_along_where_the_values_go() -> None:
-    check(WIDE, lambda sch: sch.compute_inline("I"), np.arange(60), np.zeros(60, "int64"))
+@pytest.mark.parametrize("where", ["i < 57", "i >= 3", "3 <= i and i < 57"])
+@pytest.mark.parametrize("name", ["reverse_compute_at", *INLINED])
+def test_a_consumer_of_a_part_is_moved_with_its_part(name: str, where: str) -> None:
+    text = WIDE.replace("range(64)", "range(60)").replace("(64, i)", "(60, i)").replace("i < 60", "True", 1)
+    text = text.replace("i < 60", where)
+    check(text, (MOVES | INLINED)[name], *AWAY)
 
 
 # --- older values -------------------------------------------------------------------------------------------------

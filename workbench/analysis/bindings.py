@@ -116,6 +116,21 @@ def binding_facts(site: BlockSite, inner: Sequence[t.For] | None = None) -> Bind
     return site.facts[key]
 
 
+def run_box(site: BlockSite) -> tuple[tuple[Form, Form], ...] | None:
+    """The least and the greatest value of each iterator, where a block runs for all values between, and no others.
+
+    for i in range(100): where i < 57: vi = axis(64, i)         # 0 ... 56
+    """
+    apart = unfused(site)
+    bound = _bound(site if apart is None else apart.site)
+    loops = bound.site.loops
+    still = [one for one in bound.own.conditions if one.variables.isdisjoint(bound.atoms(loops))]
+    made = bound.filled(bound.own, loops) if not still else None
+    if made is None or any(len(span.lows) != 1 or len(span.highs) != 1 for span in made):
+        return None
+    return tuple((span.lows[0], span.highs[0]) for span in made)
+
+
 def writes_box(site: BlockSite, region: t.BufferRegion, inner: Sequence[t.For]) -> bool:
     """True if, while the loops `inner` run, a block writes every element of the hull of `region` (in its domain)."""
     apart = unfused(site)

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..analysis.bindings import binding_facts, writes_box
+from ..analysis.bindings import binding_facts, run_box
 from ..analysis.coverage import everywhere, wanders
-from ..analysis.regions import Bound, hull_in_domain
+from ..analysis.regions import Bound
 from ..analysis.tree import BlockSite, LoopSite, Tree, innermost_loops, loops_nested
 from ..arith import build
 from ..arith.evaluate import evaluate
 from ..arith.nodes import PrimExpr, Var
 from ..arith.scope import Scope, are_equal, number_of
-from ..core.dtype import DataType
 from ..tir import nodes as t
-from ..tir.build import nest, point_region, seq
+from ..tir.build import nest, seq
 from .blocks import leaving
 from .errors import illegal, refuse, require
 from .legality import forbid
@@ -98,16 +97,12 @@ def run_ranges(site: BlockSite) -> dict[Var, t.Range]:
 
     for i in range(3): vi = axis(8, 5 + i)          # 5 ... 7, which loop_partition may have left of 0 ... 7
     """
-    items = site.block.iter_vars
-    own = t.Buffer(site.name, tuple(item.dom.extent for item in items), DataType("int64"))
-    region = point_region(own, [item.var for item in items])
-    if binding_facts(site).covers or wanders(site) or not writes_box(site, region, site.loops):
-        return {}
+    box = None if binding_facts(site).covers or wanders(site) else run_box(site)
     found: dict[Var, t.Range] = {}
-    for item, bound in zip(items, hull_in_domain(region, site, site.loops), strict=True):
-        if bound is None or bound.low.constant is None or bound.high.constant is None:
+    for item, (first, last) in zip(site.block.iter_vars, box or (), strict=box is not None):
+        if first.constant is None or last.constant is None or last.constant < first.constant:
             return {}
-        low, extent = build.const(bound.low.constant), build.const(bound.high.constant - bound.low.constant + 1)
+        low, extent = build.const(first.constant), build.const(last.constant - first.constant + 1)
         if not (are_equal(low, item.dom.min) and are_equal(extent, item.dom.extent)):
             found[item.var] = t.Range(low, extent)
     return found

@@ -188,7 +188,7 @@ REFUSALS: dict[str, tuple[Program, Steps, str]] = {
         "E-SCHEDULE-IRREGULAR",
     ),
     "partial": (
-        lambda: q.pair(predicate=lambda i: build.less(i, 3)),
+        lambda: q.pair(predicate=lambda i: build.equal(build.floormod(i, 2), 0)),
         lambda s: s.compute_at("make", s.get_loops("use")[0]),
         "E-SCHEDULE-PARTIAL",
     ),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ...analysis.bindings import binding_facts, writes_box
 from ...analysis.regions import hull_in_domain
 from ...analysis.tree import BlockSite
 from ...arith import build
+from ...arith.build import conjuncts
 from ...arith.nodes import Call, PrimExpr, Var
 from ...core import origin
 from ...core.equal import same
@@ -16,6 +19,7 @@ from ..errors import refuse, require
 from ..inlining import require_not_accessed, single_store, without_block
 from ..kinds import require_still_independent
 from ..legality import require_legal
+from ..placing import run_ranges
 from ..reading_digits import reading_map
 from ..references import BlockRV
 from ..registry import primitive
@@ -30,7 +34,7 @@ def reverse_compute_inline(state: ScheduleState, block: BlockRV) -> Change[None]
              C[i, j] = B[i, j] + 1
 
     Where the consumer reads its input at mixed-radix digits of its iterators (``C[v] = B[v // 8, v % 8]``), it writes
-    where these lead; where it reads a part of it only, the producer runs for that part.
+    where these lead; where it reads a part of it only, or runs for one, the producer runs for that part.
     Raises `ScheduleError`: several producers or consumers, a producer that reduces, an element read several times.
     """
     site = state.block(block)
@@ -39,18 +43,19 @@ def reverse_compute_inline(state: ScheduleState, block: BlockRV) -> Change[None]
     load = _only_load(state, site, store)
     producer = _producer(state, site, load.buffer)
     made_store = single_store(producer, "inline into")
+    ranges = run_ranges(site)
     require(
-        binding_facts(site).covers,
+        binding_facts(site).covers or bool(ranges),
         "E-SCHEDULE-PARTIAL",
         f"cannot inline {site.name}: it does not run through its domain",
         found="loops that may leave a part of it out",
-        expected="a consumer that runs for all values of its iterators",
+        expected="a consumer that runs for all values of its iterators, or for a box of constant sizes",
         fix="inline the producer instead: compute_inline",
         nodes=(site.block,),
     )
     if _is_conditional(store, load.buffer):
         _require_made(state, site, load, producer)
-    values, condition = _reader_of(site, load, producer, made_store)
+    values, condition = _reader_of(site, load, producer, made_store, ranges)
 
     def post(node: Node) -> Node | None:
         return made_store.value if isinstance(node, t.BufferLoad) and node.buffer is load.buffer else None
@@ -59,8 +64,10 @@ def reverse_compute_inline(state: ScheduleState, block: BlockRV) -> Change[None]
     body = t.BufferStore(store.buffer, rewrite(placed.value, post), placed.indices)
     origin.derived(body, store, made_store)
     bindings = {item.var: build.cast(item.var.dtype, value) for item, value in producer.bindings}
+    asked = conjuncts(producer.realize.predicate)
+    asked += [one for one in conjuncts(substitute(condition, bindings)) if not any(same(one, other) for other in asked)]
     made = producer.realize.replace(
-        predicate=build.logical_and(producer.realize.predicate, substitute(condition, bindings)),
+        predicate=build.all_of(*asked),
         block=producer.block.replace(body=body),
     )
     func = without_block(state, site, {producer.name: made}, load.buffer)
@@ -103,9 +110,12 @@ def _require_made(state: ScheduleState, site: BlockSite, load: t.BufferLoad, pro
 
 
 def _reader_of(
-    site: BlockSite, load: t.BufferLoad, producer: BlockSite, store: t.BufferStore
+    site: BlockSite, load: t.BufferLoad, producer: BlockSite, store: t.BufferStore, ranges: Mapping[Var, t.Range]
 ) -> tuple[dict[Var, PrimExpr], PrimExpr]:
-    """The iterators of the consumer that reads what the producer's iterators write, and whether there is one."""
+    """The iterators of the consumer that reads what the producer's iterators write, and whether there is one.
+
+    `ranges`: what the consumer runs for, where that is not all of an iterator's domain.
+    """
     extents = [item.dom.extent for item in site.block.iter_vars]
     reading = reading_map(site, load.indices)
     read, added = reading if reading is not None else (None, ())
@@ -122,7 +132,11 @@ def _reader_of(
     written = [build.subtract(index, still) for index, still in zip(store.indices, added, strict=True)]
     scope = producer.forms
     at = [scope.simplify(value) for value in back.map_indices(written)]
-    conditions = [build.all_of(value >= 0, value < extent) for value, extent in zip(at, extents, strict=True)]
+    domains = [ranges.get(item.var, item.dom) for item in site.block.iter_vars]
+    conditions = [
+        build.all_of(value >= domain.min, value < build.add(domain.min, domain.extent))
+        for value, domain in zip(at, domains, strict=True)
+    ]
     found = zip(read.map_indices(at), written, strict=True)
     conditions += [build.equal(index, where) for index, where in found]
     values = {item.var: build.cast(item.var.dtype, value) for item, value in zip(site.block.iter_vars, at, strict=True)}
