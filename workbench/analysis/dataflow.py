@@ -230,7 +230,10 @@ class Dataflow:
 
 
 def tells_apart(values: Sequence[n.PrimExpr], loops: Sequence[t.For]) -> bool:
-    """Whether it is shown that no two iterations of `loops`, in one of the loops around, have the same `values`."""
+    """Whether it is shown that no two iterations of `loops`, in one of the loops around, have the same `values`.
+
+    Values that are no integer forms tell nothing; what is loaded must stand still in the loops.
+    """
     scope = Scope()
     own = [scope.enter(loop.var, loop.min, loop.extent) for loop in loops]
     forms = [form for value in values if (form := scope.form(value)) is not None]

@@ -1,4 +1,4 @@
-"""Exact dependences between iterations, through islpy (imported lazily, here only).
+"""Exact dependences between iterations, through islpy (imported when it is first asked for: `library`).
 
 A program's accesses become integer relations between loop iterations and elements; two accesses of one buffer become
 one relation between the iterations that meet in an element.  That relation is made once for a program (kept with the

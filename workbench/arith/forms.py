@@ -145,7 +145,7 @@ def _multiple(left: dict[int, int], partner: Form) -> int:
 
 @dataclass(slots=True)
 class Atom:
-    """What a number stands for; `factors` of a product, `inner // divisor` of a division, else `expr`."""
+    """What a number stands for: the product of `factors`, `inner // divisor`, else `expr`; with values in `bound`."""
 
     expr: PrimExpr | None
     bound: Interval

@@ -45,7 +45,7 @@ _NAMES: Names = {
     "decl_buffer": ("workbench.tir.op", "decl_buffer"),
     "TensorIntrin": ("workbench.tir.tensor_intrin", "TensorIntrin"),
     "CallEffectKind": ("workbench.tir.transforms.intrinsic_rules", "CallEffectKind"),
-    "ir_builder": ("workbench.tir.ir_builder", None),
+    **{name: (f"workbench.tir.{name}", None) for name in ("interpret", "ir_builder", "script")},
     "pow": ("workbench.te.math", "power"),
     "prim_func": ("workbench.tir.script", "prim_func"),
     "IndexMap": ("workbench.tir.index_map", "IndexMap"),

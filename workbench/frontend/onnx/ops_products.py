@@ -5,15 +5,11 @@ from __future__ import annotations
 import math
 
 from ...core.dtype import DataType
-from ...relay.ir.expr import Constant, Expr, Var
+from ...relay.ir.expr import Expr
 from .emit import call, constant, dtype_of, like, rank_of, reshaped, shape_of
 from .ops_elementwise import cast
 from .site import Site
 from .table import onnx_op
-
-
-def _is_weight(value: Expr) -> bool:
-    return isinstance(value, (Constant, Var))
 
 
 @onnx_op("MatMul")
