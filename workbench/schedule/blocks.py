@@ -115,7 +115,7 @@ def require_leaf(state: ScheduleState, site: BlockSite, verb: str, *, around: bo
         f"cannot {verb} {site.name}: {why}",
         found="the root, or nested blocks",
         expected="a block that stands in loops under the root and computes",
-        fix=f"choose one of {', '.join(others)}" if others else "",
+        fix=f"choose one of {', '.join(others or [one.name for one in inside] or ['its loops'])}",
         nodes=(site.block,),
     )
 
