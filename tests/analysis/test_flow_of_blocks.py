@@ -46,6 +46,7 @@ SUM = """for i{loops}:
 
 SUMS = (
     (", k in T.grid(64, 4)", "k", "True", False),
+    (", k in T.grid(64, o)", "k", "k < 4", False),
     (", k in T.grid(64, 4)", "3 - k", "True", True),
     (", k in T.grid(64, 3)", "k + 1", "True", True),
     (", k in T.grid(64, 4)", "k", "k > 0", True),

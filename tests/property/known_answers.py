@@ -12,11 +12,10 @@ from __future__ import annotations
 import pickle
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from itertools import product
-from math import inf, prod
 from typing import Any, NamedTuple, cast
 
 from tests.analysis.iterations import run_through
@@ -24,164 +23,37 @@ from tests.analysis.test_bindings import drawn as drawn_binding
 from tests.analysis.test_bindings import value_text
 from tests.analysis.test_dataflow import CARRIED, MADE, nest_of, program
 from tests.analysis.test_flow_of_blocks import bodies
-from tests.arith.test_digits import drawn as drawn_forms
 from tests.arith.test_digits import expression, value_of
 from tests.property.known_boxes import boxes, drawn_program, of_boxes
+from tests.property.known_sums import (
+    SIZES,
+    Answer,
+    Forms,
+    Loop,
+    Point,
+    forms,
+    loosened,
+    of_forms,
+    of_scope,
+    points,
+    scope_of,
+    sums,
+)
 from tests.property.program_checks import program_of
 from tests.property.schedule_checks import draw, listed
-from workbench.analysis.bindings import binding_facts, writes_box, writes_once
+from workbench.analysis.bindings import binding_facts, run_box, writes_all, writes_box, writes_once
 from workbench.analysis.dataflow import Dataflow, tells_apart
 from workbench.analysis.tree import BlockSite, Tree
 from workbench.arith import build
 from workbench.arith.build import add, const, multiply
-from workbench.arith.digits import Digits
 from workbench.arith.evaluate import evaluate
-from workbench.arith.forms import Form
 from workbench.arith.nodes import PrimExpr, Var
-from workbench.arith.scope import Scope, are_equal, multiple_of, number_of
+from workbench.arith.scope import multiple_of
 from workbench.core.flat import flatten_all, unflatten_all
 from workbench.core.node import Node, pre_order
 from workbench.tir import nodes as t
 from workbench.tir.build import loop, point_region
 from workbench.tir.script import parse
-
-Answer = tuple[Any, bool]
-"""(what is said: for a fact whether it is shown, else some value or None; whether that is wrong)."""
-Point = Mapping[Var, int]
-
-
-@dataclass(frozen=True)
-class Loop:
-    var: Var
-    begin: PrimExpr
-    extent: PrimExpr
-
-
-def points(loops: Sequence[Loop], at: Point) -> Iterator[Point]:
-    """All points of loops, the first outermost."""
-    if not loops:
-        yield at
-        return
-    step, *rest = loops
-    begin = int(evaluate(step.begin, at))
-    for value in range(begin, begin + int(evaluate(step.extent, at))):
-        yield from points(rest, {**at, step.var: value})
-
-
-def _scope(loops: Sequence[Loop]) -> tuple[Scope, list[int]]:
-    scope = Scope()
-    return scope, [scope.enter(step.var, step.begin, step.extent) for step in loops]
-
-
-def _loosened(rng: random.Random, drawn: Sequence[tuple[Var, int, int]], size: Var) -> list[Loop]:
-    """Loops of which some have a symbolic extent, or begin where an outer one stands."""
-    found: list[Loop] = []
-    for var, begin, extent in drawn:
-        how = rng.random()
-        first = add(found[-1].var, begin) if found and how < 0.2 else const(begin, "int64")
-        found.append(Loop(var, first, size if 0.2 < how < 0.35 else const(extent, "int64")))
-    return found
-
-
-# --- forms --------------------------------------------------------------------------------------------------------
-
-SIZES = (1, 2, 3, 5)
-"""What a symbolic extent may be."""
-
-
-@dataclass(frozen=True)
-class Forms:
-    """Values over loops of which the last `own` run, the others standing still."""
-
-    loops: list[Loop]
-    own: int
-    values: list[PrimExpr]
-    ends: list[tuple[Point, list[tuple[int, int]]]]
-    """Where the others may stand, and the least and greatest of each value there."""
-    counts: list[list[int]]
-    """How many values of each there are."""
-    every: list[tuple[Point, tuple[int, ...]]]
-    """Some points, and the values there."""
-    injective: bool
-    fills: bool
-
-
-def forms(seed: int, opaque: bool = False) -> Forms:
-    """`opaque`: of expressions that are no sums of multiples, too."""
-    rng, size = random.Random(seed), Var("n", "int64")
-    drawn, values = drawn_forms(rng)
-    if opaque:
-        how = rng.choice((build.maximum, build.minimum, multiply))
-        values[0] = how(values[0], add(rng.choice(drawn)[0], rng.randint(-1, 2)))
-        values.append(rng.choice(drawn)[0])
-    loops = _loosened(rng, drawn, size)
-    own = rng.randint(1, len(loops)) if rng.random() < 0.4 else len(loops)
-    at, inner = loops[: len(loops) - own], loops[len(loops) - own :]
-    ends: list[tuple[Point, list[tuple[int, int]]]] = []
-    counts: list[list[int]] = []
-    every: list[tuple[Point, tuple[int, ...]]] = []
-    injective = fills = True
-    for still in (point for number in SIZES for point in points(at, {size: number})):
-        found = [tuple(int(evaluate(value, point)) for value in values) for point in points(inner, still)]
-        spans = [(min(axis), max(axis)) for axis in zip(*found, strict=True)]
-        ends.append((still, spans))
-        every += zip(points(inner, still), found, strict=True)
-        counts.append([len(set(axis)) for axis in zip(*found, strict=True)])
-        injective = injective and len(set(found)) == len(found)
-        fills = fills and len(set(found)) == prod(high - low + 1 for low, high in spans)
-    return Forms(loops, own, values, ends, counts, rng.sample(every, min(20, len(every))), injective, fills)
-
-
-def of_forms(asked: Forms) -> Iterator[Answer]:
-    scope, atoms = _scope(asked.loops)
-    own = set(atoms[len(atoms) - asked.own :])
-    made = [form for value in asked.values if (form := scope.form(value)) is not None]
-    digits = Digits(scope, made, own)
-    yield digits.injective, digits.injective and not asked.injective
-    yield digits.fills, digits.fills and not asked.fills
-    for place, form in enumerate(made):
-        for side, end in enumerate(scope.ends(form, own)):
-            truths = [spans[place][side] for _, spans in asked.ends]
-            values = _at(scope, end, asked)
-            beyond = zip(values or (), truths, strict=bool(values))
-            yield values, any(value > true if side == 0 else value < true for value, true in beyond)
-            yield values == truths, False
-            values = _at(scope, digits.runs[place][side], asked) if digits.runs is not None else None
-            yield values, values is not None and values != truths
-    for run, counts in zip(digits.runs or (), zip(*asked.counts, strict=True), strict=False):
-        size = None if run.size == inf else run.size
-        yield size, size is not None and set(counts) != {size}
-
-
-def of_scope(asked: Forms) -> Iterator[Answer]:
-    """How forms are written, and what moves in them."""
-    scope, atoms = _scope(asked.loops)
-    own = set(atoms[len(atoms) - asked.own :])
-    for place, value in enumerate(asked.values):
-        form, truth = scope.linear(value), [values[place] for _, values in asked.every]
-        spans = [axes[place] for _, axes in asked.ends[:40] if place < len(axes)]
-        yield "index", _values(scope.index(form), asked) != truth
-        moving, still = scope.parted(form, own)
-        yield sorted(moving.terms), moving.plus(still).key != form.key or scope.moves(still, own)
-        moves = scope.moves(form, own)
-        yield moves, not moves and any(low < high for low, high in spans)
-        yield sorted(scope.variables_of(form) & set(atoms)), moves is scope.variables_of(form).isdisjoint(own)
-        only, number = scope.only_variable(form), number_of(value)
-        yield only is not None, only is not None and _values(only, asked) != truth
-        yield scope.holds(value >= 0), scope.holds(value >= 0) and any(low < 0 for low, _ in spans)
-        yield number, number is not None and {*truth} != {number}
-        same = are_equal(value, asked.values[0])
-        yield same, same is not (place == 0) and truth != [values[0] for _, values in asked.every]
-
-
-def _values(expr: PrimExpr, asked: Forms) -> list[int]:
-    return [int(evaluate(expr, at)) for at, _ in asked.every]
-
-
-def _at(scope: Scope, form: Form | None, asked: Forms) -> list[int] | None:
-    """The values of an end, which moves only with what stands still."""
-    return None if form is None else [value_of(scope, form, at) for at, _ in asked.ends]
-
 
 # --- conditions ---------------------------------------------------------------------------------------------------
 
@@ -205,7 +77,7 @@ class Conditions:
 def conditions(seed: int) -> Conditions:
     rng, size = random.Random(seed), Var("n", "int64")
     drawn = [(Var(name, "int64"), rng.choice((0, 0, 0, 1, -2)), rng.randint(1, 6)) for name in "abc"]
-    loops = _loosened(rng, drawn, size)
+    loops = loosened(rng, drawn, size)
     parts = [expression(rng, drawn, rng.choice((0, 0, 1, 2))) for _ in range(2)]
 
     def condition(left: PrimExpr) -> PrimExpr:
@@ -226,7 +98,7 @@ def conditions(seed: int) -> Conditions:
 
 
 def of_conditions(asked: Conditions) -> Iterator[Answer]:
-    scope, _ = _scope(asked.loops)
+    scope, _ = scope_of(asked.loops)
     limits = scope.limits(asked.condition)
     said = [all(value_of(scope, limit, at) <= 0 for limit in limits) for at, _ in asked.truths]
     yield said, bool(limits) and said != [true for _, true in asked.truths]
@@ -255,6 +127,7 @@ class Bindings:
     block: str
     guards_only: bool
     truths: list[dict[str, bool]]
+    runs: list[tuple[int, ...]]
 
 
 def bindings(func: t.PrimFunc, name: str) -> Bindings:
@@ -262,7 +135,11 @@ def bindings(func: t.PrimFunc, name: str) -> Bindings:
     loops = [Loop(step.var, step.min, step.extent) for step in site.loops]
     domain = set(product(*(range(getattr(item.dom.extent, "value", 0)) for item in site.block.iter_vars)))
     truths = [_true_of(site, loops[:at], loops[at:], domain) for at in range(len(loops) + 1)]
-    return Bindings(func, name, truths[0].pop("guards_only"), truths)
+    runs = {
+        tuple(int(evaluate(value, at)) for _, value in site.bindings)
+        for at in points(loops, {}) if evaluate(site.realize.predicate, at)
+    }  # fmt: skip
+    return Bindings(func, name, truths[0].pop("guards_only"), truths, sorted(runs))
 
 
 def _true_of(site: BlockSite, outer: list[Loop], inner: list[Loop], domain: set[tuple[int, ...]]) -> dict[str, bool]:
@@ -293,6 +170,9 @@ def of_bindings(asked: Bindings) -> Iterator[Answer]:
         box = writes_box(site, region, site.loops[at:])
         yield box, box and not true["writes_box"]
     yield facts.guards_only, facts.guards_only and not asked.guards_only
+    box = run_box(site)
+    ends = None if box is None else [range(low.offset, high.offset + 1) for low, high in box]
+    yield ends, ends is not None and sorted(product(*ends)) != asked.runs
 
 
 # --- what is written once -----------------------------------------------------------------------------------------
@@ -341,6 +221,45 @@ def of_written(asked: Written) -> Iterator[Answer]:
     once, once_held = writes_once(block), writes_once(block, held)
     yield once, once and not asked.once
     yield once_held, once_held and not asked.once_held
+
+
+# --- what is written, whatever the body ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Stores:
+    """A block with loops and a condition in its body, and whether it writes all that it declares to."""
+
+    func: t.PrimFunc
+    whole: bool
+
+
+def stores(seed: int) -> Stores:
+    rng = random.Random(seed)
+    loops = [(name, rng.choice((0, 0, 1)), rng.randint(1, 4)) for name in "abc"[: rng.randint(1, 2)]]
+    value, where = value_text(rng, loops), rng.choice(("", "", "", f"a < {rng.randint(1, 5)}", "v < 2"))
+    inside = [dict(zip("abc", at, strict=False)) for at in product(*(range(low, low + n) for _, low, n in loops))]
+    every = [int(eval(value, dict(at))) for at in inside]
+    low, end = min(every) + rng.choice((0, 0, 1)), max(every) + rng.choice((1, 1, 2, 0))
+    lines = ["@T.prim_func", 'def main(B: T.Buffer((3, 99), "int32")):', "    for i in range(3):"]
+    lines += ['        with T.block("b"):', "            v = T.axis.spatial(3, i)", "            T.reads()"]
+    lines.append(f"            T.writes(B[v, {low + 20}:{max(low + 1, end) + 20}])")
+    around = [f"for {name} in T.serial({begin}, {begin + n}):" for name, begin, n in loops]
+    for depth, line in enumerate([*around, *([f"if {where}:"] if where else []), f"B[v, {value} + 20] = 1"]):
+        lines.append("    " * (depth + 3) + line)
+    func = parse("\n".join(lines))
+    assert isinstance(func, t.PrimFunc)
+    whole = all(
+        {int(eval(value, dict(at))) for at in inside if not where or eval(where, {**at, "v": v})}
+        >= set(range(low, max(low + 1, end)))
+        for v in range(3)
+    )
+    return Stores(func, whole)
+
+
+def of_stores(asked: Stores) -> Iterator[Answer]:
+    whole = writes_all(Tree.of(asked.func).blocks["b"].block)
+    yield whole, whole and not asked.whole
 
 
 # --- flow of values -----------------------------------------------------------------------------------------------
@@ -400,11 +319,13 @@ SWEEPS = {
     "statements": Sweep(300, lambda n: flow(drawn_program(random.Random(n))), of_flow),
     "forms": Sweep(700, forms, of_forms),
     "opaque forms": Sweep(300, lambda n: forms(n, opaque=True), of_forms),
+    "sums": Sweep(300, sums, of_forms),
     "scopes": Sweep(200, lambda n: forms(n, opaque=True), of_scope),
     "loops": Sweep(100, forms, _of_loops),
     "conditions": Sweep(700, conditions, of_conditions),
     "bindings": Sweep(500, lambda n: bindings(drawn_binding(random.Random(n)).func, "b"), of_bindings),
     "nests": Sweep(150, lambda n: bindings(nest_of(n), _first_block(nest_of(n))), of_bindings),
+    "stores": Sweep(200, stores, of_stores),
     "written": Sweep(300, written, of_written),
     "lines": Sweep(len(_LINES), lambda n: flow(program(_LINES[n])), of_flow),
     "bodies": Sweep(len(_BODIES), lambda n: flow(cast(t.PrimFunc, parse(_BODIES[n]))), of_flow),

@@ -278,7 +278,7 @@ class Accesses:
             begin, extent = (
                 self.scope.form(end) if self._is_steady(end) else None for end in (item.dom.min, item.dom.extent)
             )
-            last = None if begin is None or extent is None else begin.plus(extent).shifted(-1)
+            last = begin.plus(extent).shifted(-1) if begin is not None and extent is not None else None
             iterators.append(Iterator(atom, self.scope.form(values[item.var]), begin, last))
         conditions = (*around.conditions, *self._conditions(realize.predicate, around, id(realize)))
         return _Around(around.loops, conditions, values, tuple(iterators))

@@ -164,7 +164,7 @@ def _is_written(body: t.Stmt, region: t.BufferRegion) -> bool:
             return False
         wanted.append(Span((low,), (low.plus(length).shifted(-1),)))
     for write in accesses.of(region.buffer, True):
-        if not write.conditions and accesses.is_clear:
+        if not write.conditions:
             box = filled(accesses, write, frozenset(accesses.atoms[loop] for loop in write.loops))
             if box is not None and holds(scope, box, tuple(wanted)):
                 return True

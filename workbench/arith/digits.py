@@ -193,7 +193,8 @@ class Digits:
             run = self.taken.get(variable) or run_of(self.scope, variable, self.own)
             return None if run is None else run.shifted(source.offset)
         read = self.of(source)
-        return self._sum(*read) if read is not None and self._take_all_combinations(read[0]) else None
+        run = self._sum(*read) if read is not None else None
+        return run if read is not None and run is not None and self._take_all_combinations(read[0]) else None
 
     def number(self, form: Form) -> Number | None:
         """A form as a number whose places are sizes, ``i * n + j`` with j below n; None if it is none."""
