@@ -183,6 +183,15 @@ def short(lines: str) -> str:
 FILL = "for i in T.serial(64):\n    make | v = 64, i | v\n"
 USE = "for k in T.serial(64):\n    use | v = 64, k | v\n"
 SHORT = {
+    "an earlier iteration, under a condition": ("""
+for y in T.serial(8):
+    for i in T.serial(3):
+        make | v = 64, y * 3 + i | v where o < 4
+    for k in T.serial(1):
+        use | v = 64, y * 3 - 3 + k | v where y >= 1
+""", True),
+    "a loop beside the elements": (f"for r, i in T.grid(o, 64):\n    make | v = 64, i | v\n{USE}", True),
+    "a loop of no iterations": (f"for r, i in T.grid(0, 64):\n    make | v = 64, i | v\n{USE}", True),
     "made by a table": (f'for i in T.serial(64):\n    make | v = 64, T.Cast("int64", A[i]) | v\n{USE}', True),
     "made at a table's places": (f'for i in T.serial(64):\n    make | v = 64, i | T.Cast("int64", A[v])\n{USE}', True),
     "used by a table": (f'{FILL}for k in T.serial(64):\n    use | v = 64, k | T.Cast("int64", A[v])\n', False),
@@ -367,6 +376,40 @@ def test_a_sum_of_two_values_reads_neither() -> None:
     assert not carries(TWO)
 
 
+NARROW = """@T.prim_func
+def f(A: T.Buffer((4,), "int8"), X: T.Buffer((4,), "float32"), C: T.Buffer((4,), "float32")):
+    with T.block("root"):
+        B = T.alloc_buffer((1,), "float32")
+        for i in T.serial(4):
+            with T.block("w"):
+                vi = T.axis.spatial(4, i)
+                T.where(A[i] < T.int8(0))
+                B[0] = X[vi]
+            with T.block("r"):
+                vi = T.axis.spatial(4, i)
+                T.where(A[i] + T.int8(1) <= T.int8(0))
+                C[vi] = B[0]
+"""
+LOADED = """@T.prim_func
+def f(A: T.Buffer((4,), "int64"), N: T.Buffer((1,), "int64"), C: T.Buffer((4, 4), "int64")):
+    with T.block("root"):
+        B = T.alloc_buffer((4,), "int64")
+        for i in range(4):
+            for j in range(N[0]):
+                with T.block("B"):
+                    vj = T.axis.spatial({domain}, j)
+                    B[vj] = A[vj] + i
+            with T.block("N"):
+                N[0] = 5 - N[0]
+            for j in range(N[0]):
+                with T.block("C"):
+                    vi = T.axis.spatial(4, i)
+                    vj = T.axis.spatial({domain}, j)
+                    C[vi, vj] = B[vj]
+"""
+"""Data that wraps in a condition, and bounds that change."""
+
+
 def bodies() -> list[str]:
     """The programs of the tests here, of 64 elements and of n."""
     names = ("loops", "at", "where"), ("value", "where", "index"), ("condition", "index")
@@ -374,6 +417,7 @@ def bodies() -> list[str]:
     for text, fields, rows in zip((SUM, NOT_ALL, CHANGES), names, (SUMS, NEVER, CHANGING), strict=True):
         found += [text.format(**dict(zip(fields, row, strict=False))) for row in rows]
     made = [INNER_BLOCKS.format(lines=indent(lines, " " * 12)) for lines in found]
+    made += [NARROW, LOADED.format(domain="4"), LOADED.format(domain="N[0]")]
     return made + [re.sub(r"\b64\b", "n", text).replace("def f(", "def f(n: T.int64, ") for text in made]
 
 

@@ -41,7 +41,7 @@ from tests.property.known_sums import (
 )
 from tests.property.program_checks import program_of
 from tests.property.schedule_checks import draw, listed
-from workbench.analysis.bindings import binding_facts, run_box, writes_all, writes_box, writes_once
+from workbench.analysis.bindings import binding_facts, run_box, starts_apart, writes_all, writes_box, writes_once
 from workbench.analysis.dataflow import Dataflow, tells_apart
 from workbench.analysis.tree import BlockSite, Tree
 from workbench.arith import build
@@ -194,14 +194,14 @@ def written(seed: int) -> Written:
     kinds = [rng.choice(("spatial", "spatial", "reduce")) for _ in names]
     variables = [(name, 0, extent) for name, extent in zip(names, extents, strict=True)]
     values = [value_text(rng, variables) for _ in range(rng.choice((1, 2)))]
-    lines = ["@T.prim_func", f'def main(B: T.Buffer(({", ".join("99" for _ in values)},), "int32")):']
+    lines = ["@T.prim_func", f'def main(A: T.Buffer((1,), "int32"), B: T.Buffer(({"99, " * len(values)}), "int32")):']
     for number, extent in enumerate(extents):
         lines.append("    " * (number + 1) + f"for i{number} in T.serial({extent}):")
     space = "    " * (len(names) + 1)
     lines.append(f'{space}with T.block("b"):')
     for number, (kind, extent) in enumerate(zip(kinds, extents, strict=True)):
         lines.append(f"{space}    v{number} = T.axis.{kind}({extent}, i{number})")
-    func = parse("\n".join([*lines, f"{space}    B[{', '.join(values)}] = 1"]))
+    func = parse("\n".join([*lines, f"{space}    B[{', '.join(values)}] = A[0]"]))
     assert isinstance(func, t.PrimFunc)
     spatial = [at for at, kind in enumerate(kinds) if kind == "spatial"]
     once = [True, True]
@@ -220,6 +220,7 @@ def of_written(asked: Written) -> Iterator[Answer]:
     held = frozenset(item.var for item in block.iter_vars if item.kind is t.IterKind.REDUCE)
     once, once_held = writes_once(block), writes_once(block, held)
     yield once, once and not asked.once
+    yield starts_apart(block), starts_apart(block) and not asked.once
     yield once_held, once_held and not asked.once_held
 
 

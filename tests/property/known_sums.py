@@ -164,6 +164,7 @@ def of_scope(asked: Forms) -> Iterator[Answer]:
         yield sorted(scope.variables_of(form) & set(atoms)), moves is scope.variables_of(form).isdisjoint(own)
         only, number = scope.only_variable(form), number_of(value)
         yield only is not None, only is not None and _values(only, asked) != truth
+        yield scope.holds(const(True)), not scope.holds(const(True))
         yield scope.holds(value >= 0), scope.holds(value >= 0) and any(low < 0 for low, _ in spans)
         yield number, number is not None and {*truth} != {number}
         same = are_equal(value, asked.values[0])

@@ -71,6 +71,28 @@ def _short(text: str) -> str:
 
 
 EQUIVALENT: dict[str, str] = {
+    "accesses.Accesses._conditions: isinstance(part, n.IntImm) and part.value  ->  False":
+        "what always holds is left out below as well",
+    "accesses.Accesses._rises: factor > 0  ->  factor >= 0": "no factor of a form is 0",
+    "box_forms._together: 0  ->  -1 #4": "there is one",
+    "box_forms.joined: 0  ->  1": "the first box has none before it",
+    "box_forms.joined: at < len(found) <= MOST_BOXES  ->  at < len(found) < MOST_BOXES": "the limit is one of effort",
+    "dataflow.Dataflow._given: form is not None and reach is not None and size is not None  ->  "
+    "form is not None and reach is not None":
+        "the extents of buffers are forms",
+    "digits.Digits._are_independent: run is None or len(digits) == 1  ->  len(digits) == 1":
+        "a sum of digits has been asked for before: without a run there is none",
+    "digits.Digits._are_independent: run.size >= top.high  ->  run.size > top.high":
+        "a source of as many values as its digits have is a multiple of the places below",
+    "digits.Digits._completed: place in parts and place < parts[int(place)].high  ->  place in parts":
+        "digits have more than one value",
+    "filled_boxes._Filling._ends_sum: 0  ->  1 #3": "the condition moves: there is a term",
+    "filled_boxes._Filling._ends_sum: min(moving.values(), default=0) <= 0  ->  min(moving.values(), default=0) < 0":
+        "the condition moves, and no factor of a form is 0",
+    "scope.Scope.has_iterations: low is not None and high is not None and self.at_most(low, high)  ->  "
+    "high is not None and self.at_most(low, high)":
+        "of a loop both ends are known, or none",
+    "scope.Scope.index: 1  ->  0": "the order of the terms is one of text",
     "accesses.Accesses.here: 0  ->  1": "of a single block it is not asked what comes before",
     "box_forms.joined: 0  ->  -1": "the last box is joined with those before it once more, which gives the same boxes",
     "dataflow.Dataflow._in_the_first: 1  ->  0 #3": "the first of the loops runs: one of its iterations stands",
@@ -78,7 +100,7 @@ EQUIVALENT: dict[str, str] = {
     "digits.Digits._take_all_combinations: 0  ->  -1": "digits are grouped by their source: all have the same",
     "filled_boxes._Filling._begins_empty: 0  ->  -1": "a run that does not end with the loop is not empty at its begin",
     "scope.Scope.is_natural: 1  ->  2": "whether a form is above 0 does not change when it is doubled",
-}
+}  # fmt: skip
 """Mutants of the sample that change no answer, and why."""
 
 

@@ -364,3 +364,17 @@ def test_an_index_that_a_condition_keeps_from_dividing_by_nothing_stays_under_it
             C[v] = T.if_then_else(v > 0, A[12 // v], T.int64(0))
 """
     assert "no index to compute beforehand" in refused(text, lambda sch: sch.cache_index("C", "global"))
+
+
+def test_what_a_block_declares_beyond_its_stores_is_not_written() -> None:
+    text = """(A: T.Buffer((8,), "int64"), Y: T.Buffer((8, 4), "int64")):
+    for i in range(8):
+        with T.block("b"):
+            vi = T.axis.spatial(8, i)
+            T.reads(A[vi])
+            T.writes(Y[vi, 0:4])
+            Y[vi, 0] = A[vi]
+"""
+    for copy in COPIES.values():
+        refused(text, copy)
+    check(text, lambda sch: sch.parallel(loop(sch, "b")), np.arange(8), np.full((8, 4), 7))

@@ -15,9 +15,9 @@ from functools import cached_property
 from typing import Any
 
 from ..arith.forms import Form
-from ..arith.nodes import IntImm, PrimExpr, Var
-from ..arith.scope import Scope, number_of
-from ..core.equal import structural_equal
+from ..arith.nodes import IntImm, PrimExpr, Ramp, Var
+from ..arith.scope import Scope, are_equal, number_of
+from ..core.equal import same, structural_equal
 from ..core.errors import WorkbenchError
 from ..core.node import Node, children, post_order, pre_order, substitute
 from ..core.per_node import per_node
@@ -373,11 +373,28 @@ def statements_in(stmt: Node) -> list[t.Stmt]:
 
 @per_node
 def has_only_stores(block: t.Block) -> bool:
-    """Whether a block is stores one after the other, and nothing else: it writes all that it declares to."""
+    """Whether a block is stores one after the other, of all that it declares to write, and nothing else."""
     parts = [part for part in (block.init, block.body) if part is not None]
-    return not block.alloc_buffers and all(
-        isinstance(stmt, (t.SeqStmt, t.LetStmt, t.BufferStore)) for stmt in pre_order(parts, t.Stmt)
+    stmts = [*pre_order(parts, t.Stmt)]
+    stores = [stmt for stmt in stmts if isinstance(stmt, t.BufferStore)]
+    return (
+        not block.alloc_buffers
+        and all(isinstance(stmt, (t.SeqStmt, t.LetStmt, t.BufferStore)) for stmt in stmts)
+        and all(any(_is_stored(region, store) for store in stores) for region in block.writes)
     )
+
+
+def _is_stored(region: t.BufferRegion, store: t.BufferStore) -> bool:
+    """Whether a store is of all of a region."""
+    if region.buffer is not store.buffer:
+        return False
+    for axis, index in zip(region.region, store.indices, strict=True):
+        first, count = index, 1
+        if isinstance(index, Ramp):
+            first, count = index.base, index.lanes if number_of(index.stride) == 1 else 0
+        if number_of(axis.extent) != count or not (same(axis.min, first) or are_equal(axis.min, first)):
+            return False
+    return True
 
 
 @per_node
