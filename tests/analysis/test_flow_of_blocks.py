@@ -47,6 +47,7 @@ SUM = """for i{loops}:
 SUMS = (
     (", k in T.grid(64, 4)", "k", "True", False),
     (", k in T.grid(64, o)", "k", "k < 4", False),
+    (", k in T.grid(64, o)", "k % 4", "True", False),
     (", k in T.grid(64, 4)", "3 - k", "True", True),
     (", k in T.grid(64, 3)", "k + 1", "True", True),
     (", k in T.grid(64, 4)", "k", "k > 0", True),
@@ -189,6 +190,13 @@ for y in T.serial(8):
         make | v = 64, y * 3 + i | v where o < 4
     for k in T.serial(1):
         use | v = 64, y * 3 - 3 + k | v where y >= 1
+""", True),
+    "a window in iterations at once": ("""
+for y in T.parallel(8):
+    for i in T.serial(3):
+        make | v = 64, y + i | v where y == 0 or i == 2
+    for k in T.serial(3):
+        use | v = 64, y + k | v
 """, True),
     "a loop beside the elements": (f"for r, i in T.grid(o, 64):\n    make | v = 64, i | v\n{USE}", True),
     "a loop of no iterations": (f"for r, i in T.grid(0, 64):\n    make | v = 64, i | v\n{USE}", True),

@@ -145,10 +145,12 @@ class _Drawing:
         if word == "r":
             return [*lines, f"{space}T.reads(B[{at}])", f"{space}T.writes(C[0])", f"{space}C[0] = B[{element}]"]
         lines += [f"{space}T.reads(A[0])", f"{space}T.writes(B[{at}])"]
+        each = ([index, *(f"{index} + {at}" for at in range(1, reach))] for index in indices)
+        whole = [", ".join(point) for point in product(*each)]
         if "reduce" in iterators[1]:
-            lines += [f"{space}with T.init():", f"{space}    B[{element}] = T.float32(0)"]
-            return [*lines, f"{space}B[{element}] = B[{element}] + A[0]"]
-        return [*lines, f"{space}B[{element}] = A[0]"]
+            lines += [f"{space}with T.init():", *(f"{space}    B[{one}] = T.float32(0)" for one in whole)]
+            return [*lines, *(f"{space}B[{one}] = B[{one}] + A[0]" for one in whole)]
+        return [*lines, *(f"{space}B[{one}] = A[0]" for one in whole)]
 
     def _value(self, loops: Sequence[Loop]) -> str:
         """What an iterator is bound to."""

@@ -96,11 +96,11 @@ def forms(seed: int, opaque: bool = False) -> Forms:
 def sums(seed: int) -> Forms:
     """Numbers of mixed radix whose places are sizes, most of them as they should be."""
     rng, size = random.Random(seed), Var("n", "int64")
-    extents = [
-        rng.choice((const(rng.randint(1, 4), "int64"), size, size, floordiv(size + 2, 3), multiply(size, 2), size + 1))
-        for _ in range(rng.randint(2, 3))
-    ]
-    loops = [Loop(Var(name, "int64"), const(0, "int64"), extent) for name, extent in zip("abc", extents, strict=False)]
+    loops: list[Loop] = []
+    for name in "abc"[: rng.randint(2, 3)]:
+        others = [add(loops[-1].var, 1)] if loops and rng.random() < 0.2 else [const(rng.randint(1, 4), "int64"), size]
+        extent = rng.choice((*others, size, floordiv(size + 2, 3), multiply(size, 2), size + 1))
+        loops.append(Loop(Var(name, "int64"), const(0, "int64"), extent))
     value: PrimExpr = const(rng.choice((0, 0, 3)), "int64")
     worth: PrimExpr = const(1, "int64")
     for step in rng.choice((loops, loops[::-1], loops[::-1])):

@@ -73,13 +73,22 @@ def _short(text: str) -> str:
 EQUIVALENT: dict[str, str] = {
     "accesses.Accesses._conditions: isinstance(part, n.IntImm) and part.value  ->  False":
         "what always holds is left out below as well",
+    "accesses.Accesses.__init__: 0  ->  -1": "only the order of the numbers counts",
     "accesses.Accesses._rises: factor > 0  ->  factor >= 0": "no factor of a form is 0",
+    "bindings._is_written: low is None or length is None  ->  low is None": "the extents of regions are forms",
+    "bindings.writes_all: has_only_stores(block) or any( all(_is_w ... , block.init) if part is not None )  ->  "
+    "any((all((_is_written(part, region) for  ... , block.init) if part is not None))":
+        "the statements of such a block say the same, more slowly",
     "box_forms._together: 0  ->  -1 #4": "there is one",
     "box_forms.joined: 0  ->  1": "the first box has none before it",
     "box_forms.joined: at < len(found) <= MOST_BOXES  ->  at < len(found) < MOST_BOXES": "the limit is one of effort",
     "dataflow.Dataflow._given: form is not None and reach is not None and size is not None  ->  "
     "form is not None and reach is not None":
         "the extents of buffers are forms",
+    "dataflow.Dataflow._in_earlier_iterations: first.kind in _IN_ORDER and all(map(_surely_runs, loops[1:]))  ->  "
+    "first.kind in _IN_ORDER": "`filled` asks it of each loop",
+    "digits.Digits.injective: not completed and len(left) == len(numbers)  ->  len(left) == len(numbers)":
+        "what is completed was read in the same round",
     "digits.Digits._are_independent: run is None or len(digits) == 1  ->  len(digits) == 1":
         "a sum of digits has been asked for before: without a run there is none",
     "digits.Digits._are_independent: run.size >= top.high  ->  run.size > top.high":
@@ -89,6 +98,8 @@ EQUIVALENT: dict[str, str] = {
     "filled_boxes._Filling._ends_sum: 0  ->  1 #3": "the condition moves: there is a term",
     "filled_boxes._Filling._ends_sum: min(moving.values(), default=0) <= 0  ->  min(moving.values(), default=0) < 0":
         "the condition moves, and no factor of a form is 0",
+    "scope.Scope.enter: 1  ->  0": "in a loop of no iterations nothing is said",
+    "scope.Scope.has_iterations: 0  ->  -1 #2": "whether it is 0 is asked before",
     "scope.Scope.has_iterations: low is not None and high is not None and self.at_most(low, high)  ->  "
     "high is not None and self.at_most(low, high)":
         "of a loop both ends are known, or none",

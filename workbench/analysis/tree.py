@@ -12,8 +12,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
+from math import prod
 from typing import Any
 
+from ..arith import build
 from ..arith.forms import Form
 from ..arith.nodes import IntImm, PrimExpr, Ramp, Var
 from ..arith.scope import Scope, are_equal, number_of
@@ -380,15 +383,31 @@ def has_only_stores(block: t.Block) -> bool:
     return (
         not block.alloc_buffers
         and all(isinstance(stmt, (t.SeqStmt, t.LetStmt, t.BufferStore)) for stmt in stmts)
-        and all(any(_is_stored(region, store) for store in stores) for region in block.writes)
+        and all(_is_stored(region, stores) for region in block.writes)
     )
 
 
-def _is_stored(region: t.BufferRegion, store: t.BufferStore) -> bool:
-    """Whether a store is of all of a region."""
-    if region.buffer is not store.buffer:
+_MOST_STORES = 64
+"""The elements of a region that are looked for among a block's stores one by one."""
+
+
+def _is_stored(region: t.BufferRegion, stores: Sequence[t.BufferStore]) -> bool:
+    """Whether one store is of all of a region, or there is one of each of its elements."""
+    own = [store for store in stores if store.buffer is region.buffer]
+    if any(_is_of(region.region, store) for store in own):
+        return True
+    lengths = [number_of(axis.extent) or 0 for axis in region.region]
+    if not 1 < prod(lengths) <= min(_MOST_STORES, len(own)):
         return False
-    for axis, index in zip(region.region, store.indices, strict=True):
+    one = build.const(1)
+    begins = zip((axis.min for axis in region.region), lengths, strict=True)
+    each = ([t.Range(build.add(begin, at), one) for at in range(length)] for begin, length in begins)
+    return all(any(_is_of(point, store) for store in own) for point in product(*each))
+
+
+def _is_of(region: Sequence[t.Range], store: t.BufferStore) -> bool:
+    """Whether a store is of all of a box."""
+    for axis, index in zip(region, store.indices, strict=True):
         first, count = index, 1
         if isinstance(index, Ramp):
             first, count = index.base, index.lanes if number_of(index.stride) == 1 else 0
