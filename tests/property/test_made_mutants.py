@@ -35,6 +35,12 @@ NOT_YET: dict[str, str] = {
     "dataflow.Dataflow._touched: 0  ->  -1": "a read whose index has no end below",
     "digits.Digits._made: read is not None and run is not None and self._take_all_combinations(read[0])  ->  "
     "read is not None and run is not None": "digits of a sum of digits that depend on each other",
+    "dataflow.Dataflow._in_earlier_iterations: not runs or not self._is_under(write, own, given)  ->  "
+    "not self._is_under(write, own, given)": "earlier iterations of a loop that runs at once: such programs race",
+    "digits.run_of: low is None or high is None or scope.moves(low, own) or scope.moves(high, own)  ->  "
+    "low is None or high is None or scope.moves(low, own)": "a loop whose extent alone moves with another one",
+    "filled_boxes._runs: goes_with_it or atom in write.reduced or scope.has_iterations(atom)  ->  "
+    "goes_with_it or scope.has_iterations(atom)": "a sum whose loops may not run, under no condition",
     "filled_boxes._Filling._runs: own is not self.own or digits.heeded == set(self.most)  ->  "
     "digits.heeded == set(self.most)": "the ends of loops beside a sum that a condition ends",
     "scope.Scope.limits: any  ->  all": "data that wrap on one side of a condition, with a reader under another one",
