@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from workbench.analysis.bindings import binding_facts
+from workbench.analysis.tree import Tree
+from workbench.analysis.unfused import unfused
 from workbench.core.errors import WorkbenchError
 from workbench.schedule import Schedule
 from workbench.tir import nodes as t
@@ -106,3 +109,23 @@ def main(A: T.Buffer((7, m), "int32"), C: T.Buffer((7,), "int32")):
         given, found = np.arange(7 * m, dtype="int32").reshape(7, m), np.ones(7, "int32")
         run(given, found)
         np.testing.assert_array_equal(found, given.sum(1))
+
+
+def test_a_limit_that_moves_with_the_parts_ends_no_loop() -> None:
+    """o * 8 + i below o * m: how far it goes is another one for each o."""
+    func = parse("""@T.prim_func
+def main(C: T.Buffer((n, m), "float32")):
+    n = T.int64()
+    m = T.int64()
+    for o in range((n * m + 7) // 8):
+        for i in range(8):
+            with T.block("C"):
+                vi = T.axis.spatial(n, (o * 8 + i) // m)
+                vj = T.axis.spatial(m, (o * 8 + i) % m)
+                T.where(o * 8 + i < o * m)
+                C[vi, vj] = T.float32(1)
+""")
+    assert isinstance(func, t.PrimFunc)
+    site = Tree.of(func).blocks["C"]
+    assert unfused(site) is None
+    assert not binding_facts(site).covers

@@ -152,7 +152,7 @@ def _in_one_loop(site: BlockSite, total: PrimExpr, number: Number) -> _Joined | 
 
     values = tuple(rewrite(value, post) for value in site.realize.iter_values)
     predicate = rewrite(build.all_of(*(one for one in conditions if one not in ends[:1])), post)
-    if any(variables_in(expr) & {loop.var for loop in chain} for expr in (*values, predicate)):
+    if any(variables_in(expr) & {loop.var for loop in chain} for expr in (*values, predicate, limit)):
         return None
     realize = site.realize.replace(iter_values=values, predicate=predicate)
     path = (*site.path[:at], loop, *site.path[at + len(chain) :])
